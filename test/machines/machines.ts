@@ -166,6 +166,16 @@ export class TestMachine {
     return (await this.run(["sh", "-c", `tail -n 30 /var/lib/knarr/${this.#all.cluster}/knarr.log`])).said;
   }
 
+  /** Ends the process of its cluster or of its node at once, with all that runs in it. */
+  async killKnarr(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    const file = `/var/lib/knarr/${this.#all.cluster}/process.1`;
+    const { pid } = JSON.parse(await this.shell(`cat ${file}`)) as { readonly pid: number };
+    await this.shell(`kill -${signal.slice(3)} ${pid}`);
+    // Nobody on the machine waits for it, so it stays as a zombie.
+    if (signal === "SIGKILL")
+      await this.shell(`while [ -e /proc/${pid} ] && ! grep -q '^State:.Z' /proc/${pid}/status; do sleep 0.01; done`);
+  }
+
   /** As if its power were cut. */
   async end(): Promise<void> {
     if (this.#holder.exitCode !== null || this.#holder.signalCode !== null) return;

@@ -31,13 +31,13 @@ const pingEveryMs = 30_000;
 const pingLimitMs = 15_000;
 
 export class Http2Session {
-  readonly #authority: string;
+  readonly #authorityNow: () => string;
   readonly #tls: ClientTlsOptions;
   readonly #clock: Clock;
   #session: ClientHttp2Session | undefined;
 
-  constructor(authority: string, tls: ClientTlsOptions, clock: Clock) {
-    this.#authority = authority;
+  constructor(authority: () => string, tls: ClientTlsOptions, clock: Clock) {
+    this.#authorityNow = authority;
     this.#tls = tls;
     this.#clock = clock;
   }
@@ -48,7 +48,7 @@ export class Http2Session {
       return this.#open().request(headers, { endStream });
     } catch (cause) {
       this.#session = undefined;
-      throw new ConnectionLost(`send a request to ${this.#authority}`, { cause });
+      throw new ConnectionLost(`send a request to ${this.#authorityNow()}`, { cause });
     }
   }
 
@@ -69,7 +69,7 @@ export class Http2Session {
     if (present && !present.closed && !present.destroyed) return present;
     const { ca, serverName, insecure = false } = this.#tls;
     const { cert, key } = this.#tls.pair?.() ?? this.#tls;
-    const session = connect(this.#authority, {
+    const session = connect(this.#authorityNow(), {
       ...(ca !== undefined && { ca }),
       ...(cert !== undefined && { cert }),
       ...(key !== undefined && { key }),

@@ -20,6 +20,8 @@ import { type ClientTlsOptions, Http2Session } from "./http2-session.ts";
 export interface HttpsTransportOptions extends ClientTlsOptions {
   /** `https://host:port`, with a path if the API is behind one. */
   readonly server: string;
+  /** Where to connect to at the moment, if there are several such servers: `https://host:port`. */
+  readonly serverNow?: () => string;
   /** Gives the Authorization header of each request; called with the user of the request if that is known. */
   readonly authorization?: (user?: User) => Promise<string | undefined>;
   /** Called when the server has rejected the Authorization header; then `authorization` is called once more. */
@@ -61,7 +63,7 @@ export function httpsTransport(options: HttpsTransportOptions): HttpsTransport {
   const url = new URL(server);
   const { host } = url;
   const base = url.pathname.replace(/\/+$/, "");
-  const session = new Http2Session(url.origin, options, clock);
+  const session = new Http2Session(options.serverNow ?? (() => url.origin), options, clock);
 
   const transport: Transport = async (request) => {
     request.signal.throwIfAborted();

@@ -23,6 +23,8 @@ export interface AccessOptions {
   readonly metrics: Metrics;
   /** Called before each write of the part; false refuses the write. */
   readonly mayWrite: () => boolean;
+  /** Where to connect to at the moment, if there are several API servers. */
+  readonly serverNow?: () => string;
 }
 
 export interface ClusterAccess {
@@ -38,13 +40,16 @@ export interface ClusterAccess {
   readonly discovery: Discovery;
   /** Shows the server a new certificate when the kubeconfig has one. */
   readonly renewal: Component;
+  /** Ends connections and what is under way on them; what comes goes over new ones. */
+  drop(): void;
   close(): void;
 }
 
-export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: AccessOptions): Promise<ClusterAccess> {
+export async function accessApi(options: AccessOptions): Promise<ClusterAccess> {
+  const { kubeconfig, part, clock, metrics, mayWrite, serverNow } = options;
   const { signal } = new AbortController();
   const place = { explicit: kubeconfig, env: process.env };
-  const https = { ...(await connection({ ...place, clock })), metrics };
+  const https = { ...(await connection({ ...place, clock })), metrics, ...(serverNow && { serverNow }) };
   const userAgent = `${part}/${kubernetesVersion}`;
   let pair: ClientPair | undefined;
   const own = httpsTransport({ ...https, pair: () => pair });
@@ -66,6 +71,10 @@ export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: 
     }
   };
   const transport = fenced(asAccount, mayWrite);
+  const drop = () => {
+    own.close();
+    accounts.close();
+  };
   return {
     ca: https.ca === undefined ? "" : String(https.ca),
     ownClient,
@@ -86,10 +95,8 @@ export async function accessApi({ kubeconfig, part, clock, metrics, mayWrite }: 
         }
       },
     },
-    close() {
-      own.close();
-      accounts.close();
-    },
+    drop,
+    close: drop,
   };
 }
 

@@ -13,6 +13,7 @@ import { checkCaHash } from "../join/discovery.ts";
 import { joinCluster } from "../join/join.ts";
 import { parseToken } from "../join/tokens.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
+import { makeKnown } from "../local/start.ts";
 
 const flags = {
   ...placeFlags,
@@ -27,6 +28,16 @@ const flags = {
   },
   "node-labels": { type: "strings", value: "KEY=VALUE", help: "Labels of the node" },
   "register-with-taints": { type: "strings", value: "KEY=VALUE:EFFECT", help: "Taints of the node" },
+  "control-plane": {
+    type: "bool",
+    default: false,
+    help: "Make this machine a control plane as well: an API server, controllers and a scheduler, and a member of its etcd",
+  },
+  "certificate-key": {
+    type: "string",
+    value: "HEX",
+    help: 'With --control-plane: the key that "knarr token create --control-plane" printed',
+  },
   "no-install": { type: "bool", default: false, help: "Install no packages; say which are missing instead" },
   timeout: { type: "string", value: "DURATION", default: "3m", help: "How long it may take" },
 } as const;
@@ -42,6 +53,7 @@ export const joinCommand: Command = {
     "Examples:",
     "  knarr join 192.168.5.1:6443 --token abcdef.0123456789abcdef --ca-hash sha256:…",
     "  knarr join 192.168.5.1:6443 --token … --ca-hash … --node-name rack-2 --node-labels disk=ssd",
+    "  knarr join 192.168.5.1:6443 --token … --ca-hash … --control-plane --certificate-key …",
     "  knarr leave",
   ].join("\n"),
   async run(args) {
@@ -55,9 +67,14 @@ export const joinCommand: Command = {
     );
     const steps = showSteps(systemClock);
     try {
-      const { node, server } = await joinCluster({ ...options, progress: (text) => steps.begin(text) }, stop.signal);
+      const { node, server, isControlPlane } = await joinCluster(
+        { ...options, progress: (text) => steps.begin(text) },
+        stop.signal,
+      );
       steps.done(`node ${node} is ready`);
-      print(`This machine is node ${node} of the cluster at ${server}. "knarr leave" takes it out again.`);
+      if (isControlPlane) await makeKnown(options.place, undefined, new AbortController().signal);
+      const what = isControlPlane ? `node ${node} and a control plane` : `node ${node}`;
+      print(`This machine is ${what} of the cluster at ${server}. "knarr leave" takes it out again.`);
     } catch (error) {
       steps.end();
       throw stop.signal.aborted ? stop.signal.reason : error;
@@ -67,6 +84,20 @@ export const joinCommand: Command = {
     }
   },
 };
+
+function certificateKeyOf(asked: ReturnType<typeof parseFlags<typeof flags>>["flags"]): string | undefined {
+  const key = asked["certificate-key"];
+  if (!asked["control-plane"]) {
+    if (key !== undefined) throw new UsageError("--certificate-key goes with --control-plane");
+    return undefined;
+  }
+  if (key === undefined)
+    throw new UsageError(
+      'a control plane needs --certificate-key; "knarr token create --control-plane" prints the whole command where the cluster is',
+    );
+  if (!/^[0-9a-f]{64}$/.test(key)) throw new UsageError("--certificate-key: 64 hexadecimal digits are needed");
+  return key;
+}
 
 function optionsOf(asked: ReturnType<typeof parseFlags<typeof flags>>["flags"], rest: readonly string[]) {
   const [, bracketed, plain, port = "6443"] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(rest[0] ?? "") ?? [];
@@ -93,5 +124,6 @@ function optionsOf(asked: ReturnType<typeof parseFlags<typeof flags>>["flags"], 
     labels: labelsOf(asked["node-labels"]),
     taints: asked["register-with-taints"].map(taintOf),
     install: !asked["no-install"],
+    certificateKey: certificateKeyOf(asked),
   };
 }

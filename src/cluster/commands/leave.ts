@@ -5,25 +5,45 @@ import { print, printError } from "#cli/print.ts";
 import { leaveCluster } from "../join/leave.ts";
 import { joinedMachine } from "../join/machine-folder.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
+import { readSettings } from "../local/settings.ts";
+
+const flags = {
+  ...placeFlags,
+  force: {
+    type: "bool",
+    default: false,
+    help: "Leave also if the other control planes cannot go on without this machine",
+  },
+} as const;
 
 export const leaveCommand: Command = {
   use: "leave [FLAGS]",
   help: [
     "Ends all that runs on this machine for the cluster that it has joined, tells the cluster, and removes all that is left of it here.",
     'To have pods move in good order before, run "knarr node drain NODE" where the cluster is.',
+    "A machine with a control plane, also the one that the cluster was made on, leaves the cluster's etcd as well; it is refused if",
+    "too few members would be left that answer.",
     "",
-    flagsHelp(placeFlags),
+    flagsHelp(flags),
   ].join("\n"),
   async run(args) {
-    const { flags, rest } = parseFlags(placeFlags, args);
+    const { flags: asked, rest } = parseFlags(flags, args);
     if (rest.length > 0) throw new UsageError(`leave takes no arguments, got ${JSON.stringify(rest[0])}`);
-    const place = new ClusterFolder(flags);
+    const place = new ClusterFolder(asked);
     const machine = joinedMachine(place);
+    const settings = machine ? undefined : readSettings(place);
+    if (settings?.ha) {
+      const { leaveHome } = await import("../join/leave-home.ts");
+      const untold = await leaveHome(place, settings, asked);
+      if (untold !== undefined) printError(`Not all could be told: ${untold}.`);
+      print(`This machine is no longer a control plane of cluster ${JSON.stringify(place.name)}.`);
+      return;
+    }
     if (!machine) {
       print(`This machine has joined no cluster ${JSON.stringify(place.name)}: nothing to do.`);
       return;
     }
-    const problem = await leaveCluster(place);
+    const problem = await leaveCluster(place, asked);
     if (problem !== undefined)
       printError(`The cluster could not be told (${problem}); run "kubectl delete node ${machine.node}" there.`);
     print(`This machine is no longer node ${machine.node} of the cluster at ${machine.server}.`);

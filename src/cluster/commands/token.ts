@@ -14,6 +14,7 @@ import { humanDuration } from "#schema/columns.ts";
 import { connectionFlags, withCluster } from "../cluster-connection.ts";
 import { caHash, describedCluster } from "../join/discovery.ts";
 import { makeToken, parseToken, secretName, tokenRow, tokenSecret } from "../join/tokens.ts";
+import { ClusterFolder } from "../local/cluster-folder.ts";
 
 const flags = {
   name: connectionFlags.name,
@@ -22,6 +23,11 @@ const flags = {
   context: connectionFlags.context,
   ttl: { type: "string", value: "DURATION", default: "24h", help: "How long a new token is good; 0 for ever" },
   description: { type: "string", value: "TEXT", help: "What a new token is for" },
+  "control-plane": {
+    type: "bool",
+    default: false,
+    help: "Print the command that joins a machine as a control plane; what it needs is kept for two hours, encrypted with the printed key",
+  },
   "print-join-command": {
     type: "bool",
     default: false,
@@ -38,6 +44,7 @@ export const tokenCommand: Command = {
     "",
     "Examples:",
     "  knarr token create --print-join-command",
+    "  knarr token create --control-plane",
     "  knarr token list",
     "  knarr token delete abcdef",
   ].join("\n"),
@@ -64,10 +71,23 @@ async function create(client: Client, [given, ...more]: readonly string[], asked
   const token = given === undefined ? makeToken(systemRandom) : parseToken(given);
   const ttlMs = asked.ttl === "0" ? 0 : delayFlag("ttl", asked.ttl);
   const join = await joinCommand(client);
+  const files = asked["control-plane"] ? await shared(asked) : undefined;
   const endsAt = ttlMs === 0 ? undefined : systemClock.now() + ttlMs;
   await client.create(Secret, tokenSecret(token, { endsAt, description: asked.description }));
   const text = `${token.id}.${token.secret}`;
-  print(asked["print-join-command"] ? join(text) : text);
+  if (files) {
+    const { shareFiles } = await import("../join/shared-files.ts");
+    const key = await shareFiles(client, files, { clock: systemClock, random: systemRandom });
+    print(`${join(text)} --control-plane --certificate-key ${key}`);
+  } else print(asked["print-join-command"] ? join(text) : text);
+}
+
+/** What a control plane needs is in the folder of the cluster, and on no other machine. */
+async function shared(asked: TokenSettings) {
+  const place = new ClusterFolder({ name: asked.name ?? "knarr", "data-dir": asked["data-dir"] });
+  place.mustExist();
+  const { collectFiles } = await import("../join/shared-files.ts");
+  return collectFiles(place);
 }
 
 /** Throws if nobody can join. */

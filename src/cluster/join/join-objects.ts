@@ -9,6 +9,7 @@ import { RoleBinding } from "#api/rbac/v1/role-binding.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { DraftObject } from "#schema/object.ts";
 import { type JoinConfig, joinConfigKey, joinConfigName } from "./join-config.ts";
+import { sharedSecret } from "./shared-secret.ts";
 
 const apiGroup = "rbac.authorization.k8s.io";
 /** The group that tokens of ours give to whoever shows them. */
@@ -63,6 +64,13 @@ export const joinRights: readonly JoinObject[] = [
     { rules: [may("get", "configmaps", "", joinConfigName.name)] },
   ),
   bindIn(joinConfigName.namespace, "knarr:machine-config", group(joinGroup), group(nodes)),
+  // What control planes join with is encrypted; whoever has a token but no key learns nothing from it.
+  made(
+    Role,
+    { namespace: sharedSecret.namespace, name: "kubeadm:kubeadm-certs" },
+    { rules: [may("get", "secrets", "", sharedSecret.name)] },
+  ),
+  bindIn(sharedSecret.namespace, "kubeadm:kubeadm-certs", group(joinGroup)),
   // Traffic for services and network policies concern pods of all nodes: what carries and limits it there sees them all.
   made(
     ClusterRole,
@@ -102,7 +110,7 @@ export const joinInfo = (config: JoinConfig, server: string, ca: string): readon
   made(ConfigMap, joinConfigName, { data: { [joinConfigKey]: JSON.stringify(config, undefined, 2) } }),
 ];
 
-const infoKubeconfig = (server: string, ca: string): string =>
+export const infoKubeconfig = (server: string, ca: string): string =>
   `${JSON.stringify(
     {
       apiVersion: "v1",

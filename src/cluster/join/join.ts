@@ -28,6 +28,8 @@ export interface JoinOptions extends Omit<DiscoveryOptions, "clock"> {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly install: boolean;
+  /** Makes the machine a control plane as well, with what is encrypted with this key. */
+  readonly certificateKey: string | undefined;
   readonly progress: (text: string) => void;
 }
 
@@ -48,20 +50,22 @@ export async function joinCluster(options: JoinOptions, signal: AbortSignal): Pr
   try {
     const machine = await identified(options, signal);
     writeMachine(place, machine);
-    options.progress("starting the node");
+    options.progress(machine.isControlPlane ? "starting the control plane and the node" : "starting the node");
     await startMachine(place, machine, signal);
     return machine;
   } catch (error) {
-    const { forgetMachine } = await import("./leave.ts");
-    await forgetMachine(place);
+    const { abandonMachine } = await import("./leave.ts");
+    await abandonMachine(place);
     throw error;
   }
 }
 
 async function identified(options: JoinOptions, signal: AbortSignal): Promise<MachineMembership> {
-  const { place, node, token, host, port, labels, taints, progress } = options;
+  const { place, node, token, host, port, labels, taints, progress, certificateKey } = options;
   progress(`asking ${host}:${port} who it is`);
-  const { server, ca } = await discoverCluster({ ...options, clock }, signal);
+  const { ca } = await discoverCluster({ ...options, clock }, signal);
+  // The one that was just proven to be of the cluster; the one that the cluster names may be down if there are several.
+  const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const { pluginFolder } = await ensureRequirements(
     { folder: place.folder, install: options.install, progress },
     signal,
@@ -70,18 +74,29 @@ async function identified(options: JoinOptions, signal: AbortSignal): Promise<Ma
   const bootstrapKubeconfig = join(place.folder, "bootstrap.conf");
   replaceFile(bootstrapKubeconfig, tokenKubeconfig(server, ca, `${token.id}.${token.secret}`), 0o600);
   try {
-    const config = await withConnection(bootstrapKubeconfig, signal, async ({ client }) => {
+    const [config, files] = await withConnection(bootstrapKubeconfig, signal, async ({ client }) => {
       const present = await client.find(Node, { name: node });
       if (present && isReady(present)) throw nameTaken(node);
       const { data = {} } = await client.get(ConfigMap, joinConfigName);
-      return readJoinConfig(data[joinConfigKey] ?? "{}");
+      const { fetchFiles } = await import("./shared-files.ts");
+      const shared = certificateKey === undefined ? undefined : await fetchFiles(client, certificateKey);
+      return [readJoinConfig(data[joinConfigKey] ?? "{}"), shared] as const;
     });
     progress("asking for a certificate");
     const pair = new StoredPair(join(place.folder, "pki"), "kubelet-client", clock);
     const log = createLog({ clock, write: () => undefined });
     await bootstrap({ node, kubeconfig: kubeconfigOf(place), bootstrapKubeconfig, pair, clock, log }, signal);
     const address = options.address ?? (await addressTowards(host, port));
-    return { node, address, server, ca, config, labels, taints, pluginFolder };
+    const machine = { node, address, server, ca, config, labels, taints, pluginFolder, servers: [server] };
+    if (!files) return machine;
+    const { prepareControlPlane } = await import("./control-plane.ts");
+    if (files.settings.ha) {
+      const { ensureEtcd } = await import("../etcd/etcd-program.ts");
+      await ensureEtcd({ install: options.install, progress }, signal);
+    }
+    progress("becoming a member of the control plane");
+    await prepareControlPlane(place, files, { node, address }, signal);
+    return { ...machine, isControlPlane: true };
   } catch (error) {
     throw plainly(error, `${host}:${port}`);
   } finally {

@@ -13,6 +13,10 @@ export interface MachineMembership {
   /** Of this machine. */
   readonly address: string;
   readonly server: string;
+  /** All API servers that are known, the one that was asked last first; machines that joined long ago know one. */
+  readonly servers?: readonly string[];
+  /** Whether it is a control plane as well. */
+  readonly isControlPlane?: boolean;
   /** In PEM. */
   readonly ca: string;
   readonly config: JoinConfig;

@@ -30,6 +30,7 @@ import { StoredPair } from "../node/stored-pair.ts";
 import { processMetrics } from "../process-metrics.ts";
 import { kubeconfigOf, type MachineMembership } from "./machine-folder.ts";
 import { machineNetwork, machineNode, stepsUpMachine, tableName } from "./machine-node.ts";
+import { machineServers, serversFollower } from "./machine-servers.ts";
 
 const [clock, random] = [systemClock, systemRandom];
 const again = { firstMs: 1_000, maxMs: 30_000 };
@@ -43,14 +44,35 @@ export async function runMachine(
   signal: AbortSignal,
 ): Promise<void> {
   const lock = lockFolder(place.folder, processLock, "machine");
+  try {
+    const node: Component = { name: "node", run: (stop) => runMachineNode(place, machine, log, stop) };
+    const controlPlane = machine.isControlPlane
+      ? [(await import("./control-plane.ts")).controlPlaneOf(place, log)]
+      : [];
+    await supervise([...controlPlane, node], signal);
+  } finally {
+    lock.release();
+  }
+}
+
+async function runMachineNode(
+  place: ClusterFolder,
+  machine: MachineMembership,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
   const metrics = processMetrics();
+  const choice = machineServers(place, machine, { clock, log, drop: () => access.drop() });
   const access = await accessApi({
     kubeconfig: kubeconfigOf(place),
     part: "kubelet",
     clock,
     metrics,
     mayWrite: () => true,
+    serverNow: () => choice.current,
   });
+  const choosing = new AbortController();
+  const chosen = choice.run(AbortSignal.any([signal, choosing.signal])).catch((error: unknown) => error);
   try {
     const { client } = access;
     const podRange = await registered(client, machine, log, signal);
@@ -66,10 +88,13 @@ export async function runMachine(
       clientFor: () => client,
       registered: () => undefined,
     };
-    await supervise([informers, ...componentsOf(place, machine, { parts, client, podRange }), access.renewal], signal);
+    const follower = serversFollower(choice, { place, machine, informers });
+    const components = componentsOf(place, machine, { parts, client, podRange });
+    await supervise([informers, ...components, access.renewal, follower], signal);
   } finally {
+    choosing.abort(new Error("the node has ended"));
+    await chosen;
     access.close();
-    lock.release();
   }
 }
 

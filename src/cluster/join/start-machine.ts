@@ -5,6 +5,7 @@ import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Node } from "#api/core/v1/node.ts";
 import { systemClock as clock } from "#base/clock.ts";
+import { retry } from "#base/retry.ts";
 import { type Connection, connectClient } from "#client/host/connect.ts";
 import { isReady } from "#rules/conditions.ts";
 import type { ClusterFolder } from "../local/cluster-folder.ts";
@@ -31,7 +32,7 @@ export async function withConnection<T>(
 /** Starts the process of a joined machine, and waits until its node is ready. */
 export async function startMachine(
   place: ClusterFolder,
-  { node }: MachineMembership,
+  { node, isControlPlane = false }: MachineMembership,
   signal: AbortSignal,
 ): Promise<void> {
   const child = spawnMachine(place);
@@ -43,10 +44,11 @@ export async function startMachine(
       for (;;) {
         const present = await client.find(Node, { name: node }).catch(() => undefined); // the way there may come and go
         either.throwIfAborted();
-        if (present && isReady(present)) return;
+        if (present && isReady(present)) break;
         await clock.sleep(lookMs, either);
       }
     });
+    if (isControlPlane) await serving(place, node, either);
   } catch (error) {
     if (child.exitCode === null && child.signalCode === null) {
       const exited = once(child, "exit");
@@ -56,6 +58,17 @@ export async function startMachine(
     throw error;
   }
   child.unref();
+}
+
+/** Waits until the API server of this machine serves, and says of the node what it is, as kubeadm does. */
+async function serving(place: ClusterFolder, name: string, signal: AbortSignal): Promise<void> {
+  const role = { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } };
+  const attempt = () =>
+    withConnection(place.adminKubeconfig, signal, async ({ client, read }) => {
+      await read("/readyz");
+      await client.patch(Node, { name }, "merge", role);
+    });
+  await retry(attempt, { firstMs: lookMs, maxMs: 1_000, clock }, signal);
 }
 
 function spawnMachine(place: ClusterFolder): ChildProcess {

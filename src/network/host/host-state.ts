@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ProgramFailed, runProgram } from "#base/host/run-program.ts";
 import { parseJson } from "#schema/json.ts";
 import type { HostNamespace, HostState } from "../conflicts.ts";
-import type { LocalNetwork } from "../local-network.ts";
+import { type LocalNetwork, toMachines } from "../local-network.ts";
 
 const namespaceFolder = "/run/netns";
 const nsfs = 0x6e736673;
@@ -17,7 +17,10 @@ export async function readHostState(namespaces: readonly string[], prefix: reado
     chainsIn(prefix),
     Promise.all(namespaces.filter((name) => namespaceNames().includes(name)).map(lookInto)),
   ]);
-  const ways = routes.filter(({ type = "unicast" }) => !ownTypes.has(type));
+  // The routes to joined machines are ours; they are there still when the cluster's process was killed.
+  const ways = routes.filter(
+    ({ type = "unicast", protocol }) => !ownTypes.has(type) && `proto ${protocol}` !== toMachines,
+  );
   return {
     links,
     routes: ways.map(({ dst, dev, nexthops = [] }) => ({
@@ -44,6 +47,7 @@ const ownTypes: ReadonlySet<string> = new Set(["local", "broadcast", "multicast"
 
 interface IpRoute {
   readonly type?: string;
+  readonly protocol?: string;
   readonly dst: string;
   readonly dev?: string;
   readonly nexthops?: readonly { readonly dev?: string }[];
