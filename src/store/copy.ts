@@ -60,10 +60,11 @@ export async function copyStore(
   return { entries, revision: image.revision, keptRevisions: false };
 }
 
-async function imageOf(
+/** What is present in a store at this moment, in pages. */
+export async function imageOf(
   from: StoreEngine & Extras,
   signal: AbortSignal,
-  onProgress: (done: number, total: number) => void,
+  onProgress: (done: number, total: number) => void = () => undefined,
 ): Promise<StoreImage> {
   const first = await from.list(allKeys, { limit: pageEntries }, signal);
   const { revision } = first;
@@ -89,11 +90,16 @@ async function imageOf(
   return { revision, entries: entries() };
 }
 
-async function putNew(to: StoreEngine, { key, value, ttlSeconds }: ImageEntry): Promise<void> {
+/** Writes an entry that is not there yet, or that was last written at `expected`. */
+export async function putNew(
+  to: StoreEngine,
+  { key, value, ttlSeconds }: ImageEntry,
+  expected: Revision = 0,
+): Promise<void> {
   try {
-    await to.put(key, value, 0, { ttlSeconds: ttlSeconds && Math.max(1, Math.ceil(ttlSeconds)) });
+    await to.put(key, value, expected, { ttlSeconds: ttlSeconds && Math.max(1, Math.ceil(ttlSeconds)) });
   } catch (error) {
-    if (error instanceof Conflict) throw new Error(`someone else writes to the target: ${key} is there already`);
+    if (error instanceof Conflict) throw new Error(`someone else writes to the target: ${key} is not as it was left`);
     throw error;
   }
 }

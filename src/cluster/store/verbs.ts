@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { systemClock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import { showProgress } from "#cli/host/progress.ts";
+import { showSteps } from "#cli/host/steps.ts";
 import { print } from "#cli/print.ts";
 import { copyStore } from "#store/copy.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
@@ -175,7 +176,34 @@ const copy: StoreVerb = {
   },
 };
 
-export const storeVerbs: readonly StoreVerb[] = [status, snapshot, restore, check, compact, shrink, copy];
+const move: StoreVerb = {
+  name: "move",
+  use: "move --to=etcd [--name=CLUSTER] [--data-dir=FOLDER]",
+  help: [
+    "Moves the state of a cluster of this machine from its embedded store to an etcd that is started for it, as knarr up --ha has one.",
+    "The cluster runs meanwhile; for the last part its API is away for some seconds, while containers go on. Clients list again.",
+    "What the embedded store has is kept beside it.",
+  ],
+  async run(args) {
+    const text = { type: "string" } as const;
+    const { values, positionals: rest } = parse(move.use, args, { to: text, name: text, "data-dir": text });
+    if (rest.length > 0 || values.to !== "etcd")
+      throw new UsageError(`store move: it goes --to=etcd; usage: knarr store ${move.use}`);
+    const place = new ClusterFolder({ name: values.name ?? "knarr", "data-dir": values["data-dir"] });
+    const { moveToEtcd } = await import("./move-to-etcd.ts");
+    const steps = showSteps(systemClock);
+    const { entries, pauseMs } = await moveToEtcd({
+      place,
+      install: true,
+      progress: (words) => steps.begin(words),
+    }).finally(() => steps.end());
+    const pause = pauseMs === undefined ? "" : `; nothing could be written for ${(pauseMs / 1000).toFixed(1)} s`;
+    print(`The state of cluster ${JSON.stringify(place.name)} is in etcd now: ${entries} keys${pause}.`);
+    print(`What it had before is in ${place.store}; remove that when you do not need it.`);
+  },
+};
+
+export const storeVerbs: readonly StoreVerb[] = [status, snapshot, restore, check, compact, shrink, copy, move];
 
 const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 

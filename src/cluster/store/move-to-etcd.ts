@@ -1,0 +1,157 @@
+// Moves the state of a cluster of this machine from its embedded store to an etcd that is started for it. The cluster runs meanwhile; only for
+// the last part its process ends, and starts again on etcd. Containers go on. If it cannot start so, it starts again as it was.
+import { rmSync } from "node:fs";
+import { systemClock as clock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
+import { silentLog } from "#base/log.ts";
+import { parseFlags } from "#cli/flags.ts";
+import { copyStore } from "#store/copy.ts";
+import type { EtcdStore } from "#store/host/etcd.ts";
+import { openLmdbStore } from "#store/host/lmdb.ts";
+import { catchUp, compareStores, raiseRevision } from "#store/move.ts";
+import { ensureEtcd } from "../etcd/etcd-program.ts";
+import { dataOf, LocalEtcd, newMember, writeMember } from "../etcd/local-etcd.ts";
+import type { ClusterFolder } from "../local/cluster-folder.ts";
+import { endProcess } from "../local/end.ts";
+import { homeAddress } from "../local/home-address.ts";
+import { isOpen, readSettings, type Settings, storeOf, writeSettings } from "../local/settings.ts";
+import { lockStart, startFlags, startForPerson } from "../local/start.ts";
+import { openSource } from "./location.ts";
+
+export interface MoveOptions {
+  readonly place: ClusterFolder;
+  readonly install: boolean;
+  /** Called with what is being done. */
+  readonly progress: (text: string) => void;
+}
+
+export interface MoveResult {
+  readonly entries: number;
+  /** How long nothing could be written; undefined if the cluster did not run. */
+  readonly pauseMs: number | undefined;
+}
+
+export async function moveToEtcd({ place, install, progress }: MoveOptions): Promise<MoveResult> {
+  place.mustExist();
+  const settings = readSettings(place);
+  if (!settings || storeOf(settings) !== "embedded")
+    throw new Error(
+      `cluster ${JSON.stringify(place.name)} has no embedded store: its state is ${settings && storeOf(settings) === "etcd" ? "in etcd already" : "in memory alone"}`,
+    );
+  const { signal } = new AbortController();
+  await ensureEtcd({ install, progress }, signal);
+  rmSync(dataOf(place), { recursive: true, force: true }); // of a try that was interrupted
+  const member = await newMember(isOpen(settings) ? homeAddress(settings) : "127.0.0.1");
+  const etcd = new LocalEtcd(place, member, silentLog);
+  const stop = new AbortController();
+  const running = etcd.process.run(stop.signal);
+  let moved: Moved;
+  try {
+    const failed = running.then(() => Promise.reject(new Error("etcd has ended")));
+    moved = await Promise.race([move(place, settings, etcd, progress), failed]);
+  } catch (error) {
+    rmSync(dataOf(place), { recursive: true, force: true });
+    throw error;
+  } finally {
+    stop.abort(new Error("moved"));
+    await running;
+  }
+  if (moved.wasRunning) progress("starting the cluster on etcd");
+  try {
+    writeMember(place, member);
+    writeSettings(place, { ...moved.settings, ha: true });
+    moved.release();
+    if (moved.wasRunning) await startAgain(place);
+  } catch (cause) {
+    await undo(place, moved, cause);
+  }
+  return { entries: moved.entries, pauseMs: moved.wasRunning ? clock.elapsed() - moved.pausedAt : undefined };
+}
+
+interface Moved {
+  readonly entries: number;
+  readonly wasRunning: boolean;
+  readonly pausedAt: number;
+  /** As they were when the process ended. */
+  readonly settings: Settings;
+  /** Lets others start the cluster. */
+  readonly release: () => void;
+}
+
+async function move(
+  place: ClusterFolder,
+  before: Settings,
+  etcd: LocalEtcd,
+  progress: (text: string) => void,
+): Promise<Moved> {
+  const { signal } = new AbortController();
+  await etcd.ready(signal);
+  const target = etcd.open();
+  try {
+    progress("copying what is there");
+    const since = await copyMost(place, target, progress);
+    progress("pausing the cluster for the rest");
+    const release = lockStart(place);
+    const pausedAt = clock.elapsed();
+    const wasRunning = await endProcess(place, signal);
+    try {
+      const entries = await copyRest(place, target, since);
+      return { entries, wasRunning, pausedAt, settings: readSettings(place) ?? before, release };
+    } catch (cause) {
+      release();
+      if (wasRunning) await startAgain(place);
+      throw new Error(`cluster ${JSON.stringify(place.name)} was not moved, and goes on as before`, { cause });
+    }
+  } finally {
+    await target.close();
+  }
+}
+
+/** Resolves with the revision that was copied. */
+async function copyMost(place: ClusterFolder, target: EtcdStore, progress: (text: string) => void): Promise<number> {
+  const { signal } = new AbortController();
+  const source = await openSource(place.store, {});
+  try {
+    const percent = (what: string) => (done: number, total: number) =>
+      progress(`${what}: ${Math.floor((100 * done) / Math.max(1, total))}%`);
+    await raiseRevision(target, await source.engine.revision(), signal, percent("counting revisions on"));
+    const { revision } = await copyStore(source.engine, target, signal, percent("copying what is there"));
+    return revision;
+  } finally {
+    await source.close();
+  }
+}
+
+async function copyRest(place: ClusterFolder, target: EtcdStore, since: number): Promise<number> {
+  const { signal } = new AbortController();
+  const source = await openLmdbStore({ folder: place.store, clock });
+  try {
+    const { entries } = await catchUp(source, target, since, signal);
+    await compareStores(source, target, signal);
+    await raiseRevision(target, await source.revision(), signal);
+    // Whoever asks for changes since a revision of the embedded store is told to list again.
+    await target.compact(await target.revision(signal));
+    return entries;
+  } finally {
+    await source.close();
+  }
+}
+
+async function undo(place: ClusterFolder, { settings, wasRunning }: Moved, cause: unknown): Promise<never> {
+  await endProcess(place, new AbortController().signal);
+  writeSettings(place, settings);
+  const again = wasRunning
+    ? await startAgain(place).then(
+        () => "it runs again on its embedded store",
+        (error: unknown) => `its embedded store is as it was, but it does not start: ${explain(error)}`,
+      )
+    : "its embedded store is as it was";
+  throw new Error(`cluster ${JSON.stringify(place.name)} could not be started on etcd; ${again}`, { cause });
+}
+
+async function startAgain(place: ClusterFolder): Promise<void> {
+  const { flags } = parseFlags(startFlags, []);
+  const settings = readSettings(place);
+  if (!settings) return place.mustExist();
+  await startForPerson({ place, settings, flags: { ...flags, kubeconfig: settings.kubeconfig }, isNew: false });
+}
