@@ -34,6 +34,15 @@ test("a certificate is kept while it is good, and made anew for the same key whe
     assert.equal(subject, "O=system:nodes\nCN=system:node:n1");
   }));
 
+test("a certificate for an address of IPv6 is kept, however the address is written", () =>
+  inFolder(async (folder, clock) => {
+    const issue = (...hosts: readonly string[]) =>
+      new Certificates(folder, clock).issue("front", { commonName: "front", hosts });
+    const first = issue("fd00:172:31::1", "node-1", "172.31.0.1");
+    assert.deepEqual(issue("fd00:172:31:0:0::1", "node-1"), first);
+    assert.notEqual(issue("fd00:172:31::2").cert, first.cert);
+  }));
+
 test("other hosts, another subject or another authority ask for another certificate", () =>
   inFolder(async (folder, clock) => {
     const certificates = new Certificates(folder, clock);

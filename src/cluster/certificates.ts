@@ -6,6 +6,7 @@ import type { Clock } from "#base/clock.ts";
 import { derElement, derInside, derTag } from "#base/der.ts";
 import { parseDistinguishedName } from "#base/distinguished-name.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
+import { formatIp, parseIp } from "#schema/ip.ts";
 import { subjectOf, type Validity } from "./certificate-encoding.ts";
 import { makeAuthority, makeCertificate } from "./certificate-maker.ts";
 
@@ -96,8 +97,8 @@ export class Certificates {
     if (!certificate.verify(new X509Certificate(authority.cert).publicKey)) return false;
     const wanted = [...organizations.map((name) => `O=${name}`), `CN=${commonName}`];
     if (subject.split("\n").toSorted().join() !== wanted.toSorted().join()) return false;
-    const names = subjectAltName.split(", ").map((name) => name.replace(/^(DNS|IP Address):/, ""));
-    return hosts.every((host) => names.includes(host));
+    const names = hostsIn(subjectAltName);
+    return hosts.every((host) => names.includes(canonicalHost(host)));
   }
 
   #validity(days: number): Validity {
@@ -129,12 +130,22 @@ export function replaceFile(path: string, text: string, mode: number): void {
 /** What a certificate of ours was asked for with. */
 function requestOf(certificate: X509Certificate): CertificateRequest {
   const { commonName, organizations } = parseDistinguishedName(derInside(derElement(subjectOf(certificate)), sequence));
-  const hosts = (certificate.subjectAltName ?? "")
-    .split(", ")
-    .filter((name) => name !== "")
-    .map((name) => name.replace(/^(DNS|IP Address):/, ""));
+  const hosts = hostsIn(certificate.subjectAltName ?? "");
   const isPeer = hosts.length > 0 && certificate.keyUsage?.includes(clientAuth) === true;
   return { commonName, organizations, ...(hosts.length > 0 && { hosts }), ...(isPeer && { isPeer }) };
+}
+
+/** The names and addresses that a certificate is for, as Node writes them: `DNS:node-1, IP Address:FD00:0:0:0:0:0:0:1`. */
+const hostsIn = (subjectAltName: string): readonly string[] =>
+  subjectAltName
+    .split(", ")
+    .filter((name) => name !== "")
+    .map((name) => canonicalHost(name.replace(/^(DNS|IP Address):/, "")));
+
+/** Each address of IPv6 can be written in many ways. */
+function canonicalHost(host: string): string {
+  const address = parseIp(host);
+  return address ? formatIp(address) : host;
 }
 
 const { sequence } = derTag;

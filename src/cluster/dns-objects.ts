@@ -51,7 +51,7 @@ export function dnsObjects(services: AddressRange, address: string): readonly Sy
           ...metadata,
           labels: { [serviceNameLabel]: name, "endpointslice.kubernetes.io/managed-by": "knarr" },
         },
-        addressType: "IPv4",
+        addressType: services.family,
         endpoints: [{ addresses: [address], conditions: { ready: true } }],
         ports: ports.map((one) => ({ ...one, port: dnsPort })),
       },

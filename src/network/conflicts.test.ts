@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { egressNotes, findConflicts, type HostState, pickRanges } from "./conflicts.ts";
+import { egressNotes, findConflicts, type HostState, pickRanges, usualRanges } from "./conflicts.ts";
 import { planNetwork } from "./local-network.ts";
 
 const usual = {
@@ -31,6 +31,7 @@ const quiet: HostState = {
   nameServers: [],
   forwardDrops: [],
   doesForward: true,
+  doesForwardIpv6: false,
 };
 const { link } = plan();
 
@@ -129,6 +130,28 @@ for (const { title, host, asked, found } of hosts)
     for (const [i, pattern] of found.entries()) assert.match(said[i] ?? "", pattern);
   });
 
+const dual = {
+  nodeRange: "172.31.0.0/24,fd00:172:31::/64",
+  podRange: "10.244.0.0/16,fd00:10:244::/56",
+  serviceRange: "10.96.0.0/16,fd00:10:96::/112",
+  loadBalancerRange: "172.31.255.0/24,fd00:172:31:255::/112",
+  nodes: [{ name: "n1", podRange: "10.244.0.0/24,fd00:10:244::/64" }],
+};
+
+test("conflicts of IPv6 are told, and what is left of the same cluster is none", () => {
+  const node = { name: "knarr-knarr-n1", isWhole: true };
+  const host = (...addresses: readonly string[]) => ({
+    ...quiet,
+    namespaces: [{ ...node, links: [{ name: "eth0", addresses }] }],
+  });
+  assert.deepEqual(findConflicts(plan(dual), host("172.31.0.10/24", "fe80::1/64")), [], "but half made");
+  assert.deepEqual(findConflicts(plan(dual), host("172.31.0.10/24", "fd00:172:31::a/64")), []);
+  assert.match(findConflicts(plan(dual), host("172.31.0.10/24", "fd00::9/64"))[0] ?? "", /is not ours/);
+  const [said, ...more] = findConflicts(plan(dual), { ...quiet, nameServers: ["fd00:172:31::53"] });
+  assert.match(said ?? "", /range of nodes.*fd00:172:31::53, a name server/);
+  assert.deepEqual(more, []);
+});
+
 test("conflicts are told with a cluster that is stopped", () => {
   const [said] = findConflicts(plan(), quiet, [
     {
@@ -160,11 +183,30 @@ test("a lone cluster has the usual ranges, a second one the next that are free",
     links: [{ name: link, kind: "veth", addresses: ["172.31.0.1/24"] }],
     routes: [{ to: "10.96.0.0/16", links: [link] }],
   };
-  assert.deepEqual(pickRanges({}, left, [], "knarr"), usual, "what is left of it is not in its way");
+  assert.deepEqual(pickRanges({}, left, [], { cluster: "knarr" }), usual, "what is left of it is not in its way");
   const ten = { ...quiet, routes: [{ to: "10.0.0.0/8", links: ["tun0"] }] };
   assert.equal(pickRanges({}, ten).podRange, "172.16.0.0/16", "where all of 10 is somebody else's");
   const full = { ...quiet, routes: [{ to: "172.0.0.0/8", links: ["tun0"] }] };
   assert.throws(() => pickRanges({}, full), /choose the range of nodes with --node-range/);
+});
+
+test("ranges of both families are picked, each where it is free", () => {
+  const families = [4, 6] as const;
+  const first = pickRanges({}, quiet, [], { families });
+  assert.deepEqual(first, {
+    nodeRange: "172.31.0.0/24,fd00:172:31::/64",
+    podRange: "10.244.0.0/16,fd00:10:244::/56",
+    serviceRange: "10.96.0.0/16,fd00:10:96::/112",
+    loadBalancerRange: "172.31.255.0/24,fd00:172:31:255::/112",
+  });
+  assert.deepEqual(first, usualRanges(families));
+  const second = pickRanges({}, quiet, [{ cluster: "first", ...first }], { families: [6] });
+  assert.deepEqual(second, {
+    nodeRange: "fd00:172:31:1::/64",
+    podRange: "fd00:10:245::/56",
+    serviceRange: "fd00:10:97::/112",
+    loadBalancerRange: "fd00:172:31:256::/112",
+  });
 });
 
 test("whoever gets a way out is told what that changes, and what may close it", () => {
@@ -172,6 +214,10 @@ test("whoever gets a way out is told what that changes, and what may close it", 
   const [forwards, drops] = egressNotes(plan(), host);
   assert.match(forwards ?? "", /ip_forward is turned on/);
   assert.match(drops ?? "", new RegExp(`nft insert rule ip filter FORWARD iifname ${link} accept`));
+  assert.match(egressNotes(plan(dual), quiet)[0] ?? "", /no way out of the machine over IPv6/);
+  const onlyIpv6 = { ...quiet, doesForwardIpv6: true, forwardDrops: [{ table: "ip6 filter", chain: "FORWARD" }] };
+  assert.match(egressNotes(plan(dual), onlyIpv6)[0] ?? "", /nft insert rule ip6 filter FORWARD/);
+  assert.deepEqual(egressNotes(plan(), onlyIpv6), [], "a cluster without IPv6 does not mind");
   assert.deepEqual(egressNotes(plan({ egress: false }), host), []);
   assert.deepEqual(egressNotes(plan(), quiet), []);
 });
@@ -181,5 +227,9 @@ test("a plan has room for so many nodes, and says so", () => {
     () => plan({ nodeRange: "172.31.0.0/28", nodes: Array(6).fill({ name: "n", podRange: "10.0.0.0/24" }) }),
     /room for 5 nodes, not 6/,
   );
-  assert.throws(() => plan({ nodeRange: "fd00::/64" }), /no IPv4 network/);
+  assert.throws(() => plan({ nodeRange: "nowhere" }), /"nowhere" is no network/);
+  assert.throws(
+    () => plan({ nodeRange: "fd00::/64" }),
+    /pod range 10\.244\.0\.0\/16 is not of the families of node range/,
+  );
 });

@@ -1,7 +1,7 @@
 // What on the host is in the way of a cluster's network, found before anything is changed, and ranges that nothing is in the way of.
 import { type LocalNetwork, linkOf } from "./local-network.ts";
 import { tableOf } from "./packet-rules.ts";
-import { type NetworkRange, overlap, parseRanges } from "./ranges.ts";
+import { addressFor, bitsOf, type IpVersion, isIpv6, type NetworkRange, overlap, parseRanges } from "./ranges.ts";
 
 export interface HostState {
   readonly links: readonly {
@@ -20,6 +20,7 @@ export interface HostState {
   /** Chains that drop what is forwarded unless a rule says otherwise. */
   readonly forwardDrops: readonly { readonly table: string; readonly chain: string }[];
   readonly doesForward: boolean;
+  readonly doesForwardIpv6: boolean;
 }
 
 export interface HostNamespace {
@@ -70,8 +71,7 @@ function conflictOf(name: Name, ranges: Ranges, taken: readonly OccupiedRange[])
   const { what: description, flag } = flags[name];
   const text = ranges[name];
   const parsed = parseRanges(text);
-  if (!parsed || parsed.length === 0)
-    return `${description}, ${JSON.stringify(text)}, is no IPv4 network; ${flag} sets it`;
+  if (!parsed || parsed.length === 0) return `${description}, ${JSON.stringify(text)}, is no network; ${flag} sets it`;
   for (const other of names.slice(0, names.indexOf(name))) {
     const theirs = parseRanges(ranges[other]) ?? [];
     if (parsed.some((a) => theirs.some((b) => overlap(a, b))))
@@ -86,8 +86,11 @@ interface OccupiedRange {
   readonly by: string;
 }
 
-/** Wider routes are no conflict, such as the two halves of the address space by which a VPN replaces the default route. */
-const maxRangeSize = 2n ** 24n;
+/** Shorter prefixes are no conflict, such as the two halves of the address space by which a VPN replaces the default route. */
+const shortestPrefix: Readonly<Record<IpVersion, number>> = { 4: 8, 6: 16 };
+
+const isWide = ({ family, first, last }: NetworkRange): boolean =>
+  last - first >= 1n << BigInt(bitsOf(family) - shortestPrefix[family]);
 
 function occupied(state: HostState, others: readonly OtherCluster[], ownLink: string): readonly OccupiedRange[] {
   const networks = [
@@ -103,27 +106,24 @@ function occupied(state: HostState, others: readonly OtherCluster[], ownLink: st
     ...state.nameServers.map((text) => ({ text, by: `${text}, a name server of this machine` })),
   ];
   return networks.flatMap(({ text, by }) =>
-    (parseRanges(text) ?? []).filter(({ first, last }) => last - first < maxRangeSize).map((range) => ({ range, by })),
+    (parseRanges(text) ?? []).filter((range) => !isWide(range)).map((range) => ({ range, by })),
   );
 }
 
 function foreignNames(network: LocalNetwork, { links, namespaces }: HostState): readonly string[] {
   const { link, nodes } = network;
   const taken = links.find(({ name, kind }) => name === link && kind !== "veth");
-  const expected = new Map<string, { readonly link: string; readonly address: string | undefined }>([
-    [network.switch, { link: "host", address: undefined }],
-    ...nodes.map(({ netns, address }) => [netns, { link: "eth0", address }] as const),
+  const expected = new Map<string, { readonly link: string; readonly own: readonly string[] }>([
+    [network.switch, { link: "host", own: [] }],
+    ...nodes.map(({ netns, addresses }) => [netns, { link: "eth0", own: addresses }] as const),
   ]);
   return [
     ...(taken ? [`interface ${link}, a ${taken.kind ?? "device"}, is not ours: rename or remove it`] : []),
     ...namespaces.flatMap(({ name, links: inside }) => {
-      const expectedAddress = expected.get(name);
+      const { link: plug, own } = expected.get(name) ?? { link: undefined, own: [] };
       const rest = inside.filter((one) => one.name !== "lo");
-      const cable = rest.find((one) => one.name === expectedAddress?.link);
-      const isOurs =
-        rest.length === 0 ||
-        (cable !== undefined &&
-          (expectedAddress?.address === undefined || isAt(cable.addresses, expectedAddress.address)));
+      const cable = rest.find((one) => one.name === plug);
+      const isOurs = rest.length === 0 || (cable !== undefined && own.every((one) => isAt(cable.addresses, one)));
       const shown = rest.map((one) => [one.name, ...one.addresses].join(" ")).join(", ");
       return isOurs
         ? []
@@ -134,16 +134,27 @@ function foreignNames(network: LocalNetwork, { links, namespaces }: HostState): 
   ];
 }
 
-/** A cable that was just plugged in has no address yet. */
-const isAt = (addresses: readonly string[], address: string): boolean =>
-  addresses.length === 0 || addresses.some((one) => one.startsWith(`${address}/`));
+/** A cable that was just plugged in has no address of the family yet, or but the one that the kernel gives to every interface. */
+function isAt(addresses: readonly string[], address: string): boolean {
+  const rest = addresses.filter((one) => !one.startsWith("fe80:"));
+  return addressFor(address, rest) === undefined || rest.some((one) => one.startsWith(`${address}/`));
+}
 
 /** What a person should know about the way out, beyond that there is one. */
 export function egressNotes(network: LocalNetwork, state: HostState): readonly string[] {
   const { options, link } = network;
   if (!options.egress) return [];
-  const drops = state.forwardDrops.filter(({ table }) => table !== `ip ${tableOf(network)}`);
+  const own = tableOf(network);
+  const hasIpv6 = network.hostAddresses.some(isIpv6);
+  const drops = state.forwardDrops.filter(
+    ({ table }) => table !== `ip ${own}` && table !== `ip6 ${own}` && (hasIpv6 || !table.startsWith("ip6 ")),
+  );
   return [
+    ...(hasIpv6 && !state.doesForwardIpv6
+      ? [
+          "pods have no way out of the machine over IPv6, since net.ipv6.conf.all.forwarding is off: whoever turns it on, and has the machine listen to routers all the same (accept_ra=2), starts the cluster again",
+        ]
+      : []),
     ...(state.doesForward
       ? []
       : ["net.ipv4.ip_forward is turned on for the nodes' way out of the machine, until the cluster goes down"]),
@@ -157,7 +168,7 @@ export function egressNotes(network: LocalNetwork, state: HostState): readonly s
 }
 
 /** In the order in which they are tried; the first is what a lone cluster has. */
-const defaultRanges: Readonly<Record<Name, () => readonly string[]>> = {
+const defaultRangesOfIpv4: Readonly<Record<Name, () => readonly string[]>> = {
   nodeRange: () => [31, 30, 29, 28].flatMap((b) => numbersBetween(0, 250).map((c) => `172.${b}.${c}.0/24`)),
   podRange: () => [
     ...[...numbersBetween(244, 255), ...numbersBetween(243, 128)].map((b) => `10.${b}.0.0/16`),
@@ -169,6 +180,26 @@ const defaultRanges: Readonly<Record<Name, () => readonly string[]>> = {
   ],
   loadBalancerRange: () => [31, 30, 29, 28].flatMap((b) => numbersBetween(255, 251).map((c) => `172.${b}.${c}.0/24`)),
 };
+
+const defaultRangesOfIpv6: Readonly<Record<Name, () => readonly string[]>> = {
+  nodeRange: () => numbersBetween(0, 250).map((n) => (n === 0 ? "fd00:172:31::/64" : `fd00:172:31:${n}::/64`)),
+  podRange: () => numbersBetween(244, 499).map((n) => `fd00:10:${n}::/56`),
+  serviceRange: () => numbersBetween(96, 127).map((n) => `fd00:10:${n}::/112`),
+  loadBalancerRange: () => numbersBetween(255, 510).map((n) => `fd00:172:31:${n}::/112`),
+};
+
+const defaultRanges = { 4: defaultRangesOfIpv4, 6: defaultRangesOfIpv6 } as const;
+
+/** What a lone cluster has. */
+export function usualRanges(families: readonly IpVersion[]): Ranges {
+  const firstOf = (name: Name) => families.map((family) => defaultRanges[family][name]()[0]).join(",");
+  return {
+    nodeRange: firstOf("nodeRange"),
+    podRange: firstOf("podRange"),
+    serviceRange: firstOf("serviceRange"),
+    loadBalancerRange: firstOf("loadBalancerRange"),
+  };
+}
 
 /** From one number to another, up or down. */
 const numbersBetween = (from: number, to: number): readonly number[] =>
@@ -182,7 +213,7 @@ export function pickRanges(
   fixed: Partial<Ranges>,
   state: HostState,
   others: readonly OtherCluster[] = [],
-  cluster = "",
+  { cluster = "", families = [4] }: { readonly cluster?: string; readonly families?: readonly IpVersion[] } = {},
 ): Ranges {
   const taken = [...occupied(state, others, linkOf(cluster))];
   const isFree = (text: string) =>
@@ -191,13 +222,14 @@ export function pickRanges(
     for (const range of parseRanges(text) ?? []) taken.push({ range, by });
   };
   for (const name of names) if (fixed[name] !== undefined) take(fixed[name], flags[name].what);
-  const pick = (name: Name): string => {
-    const found = fixed[name] ?? defaultRanges[name]().find(isFree);
+  const pickOf = (family: IpVersion, name: Name): string => {
+    const found = defaultRanges[family][name]().find(isFree);
     if (found === undefined)
       throw new Error(`each usual range is in use: choose ${flags[name].what} with ${flags[name].flag}`);
     take(found, flags[name].what);
     return found;
   };
+  const pick = (name: Name): string => fixed[name] ?? families.map((family) => pickOf(family, name)).join(",");
   return {
     nodeRange: pick("nodeRange"),
     podRange: pick("podRange"),

@@ -5,7 +5,8 @@
 //
 // An accept in a table of ours does not undo a drop in another's (each table's verdict counts), so on a host whose own rules drop what
 // is forwarded, as Docker's do, the way out needs a rule there: see `egressNotes` in conflicts.ts.
-import type { LocalNetwork, NetworkStep } from "./local-network.ts";
+import type { LocalNetwork } from "./local-network.ts";
+import type { NetworkStep } from "./network-step.ts";
 
 /** No cluster has a table of this name: theirs begin with `knarr-`. */
 const noteTable = "knarr_forwarding";

@@ -8,9 +8,12 @@ import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { type Cidr, formatIp, parseCidr } from "#schema/ip.ts";
 import { egressStep, egressStepDown } from "./egress.ts";
+import { serviceRoutes } from "./host-routes.ts";
+import { batch, type NetworkStep, type Stages } from "./network-step.ts";
 import { packetRules, packetRulesDown } from "./packet-rules.ts";
-import { cidrsIn } from "./ranges.ts";
+import { addressFor, bitsOf, cidrsIn, familiesOf, isIpv6, partsOf } from "./ranges.ts";
 
+/** Each range is a network, or one of each family with a comma; the families are the same, in the same order, in all of them. */
 export interface LocalNetworkOptions {
   readonly cluster: string;
   /** For the host and the nodes: `172.31.0.0/24`. */
@@ -22,6 +25,8 @@ export interface LocalNetworkOptions {
   readonly nodes: readonly { readonly name: string; readonly podRange: string }[];
   /** Whether nodes have a way out of the machine. */
   readonly egress: boolean;
+  /** Whether that is so for IPv6, too; defaults to no. The host has to forward IPv6 already: to turn that on would have it ignore routers. */
+  readonly egressOfIpv6?: boolean;
   /** Whether other machines may join the cluster, and have to be led to its pods; defaults to no. */
   readonly isOpen?: boolean;
 }
@@ -30,8 +35,12 @@ export interface LocalNode {
   readonly name: string;
   /** Name of its network namespace. */
   readonly netns: string;
+  /** The first of its addresses. */
   readonly address: string;
+  /** One of each family. */
+  readonly addresses: readonly string[];
   readonly podRange: string;
+  readonly podRanges: readonly string[];
   /** The end of its cable at the switch. */
   readonly port: string;
 }
@@ -41,9 +50,10 @@ export interface LocalNetwork {
   readonly link: string;
   /** Name of the network namespace that joins the others. */
   readonly switch: string;
-  /** Address of the host for the nodes. */
+  /** Address of the host for the nodes: the first of them. */
   readonly hostAddress: string;
-  readonly prefixLength: number;
+  readonly hostAddresses: readonly string[];
+  readonly nodeRanges: readonly Cidr[];
   /** Where services and load balancers have their addresses, as networks. */
   readonly serviceRanges: readonly string[];
   readonly nodes: readonly LocalNode[];
@@ -58,41 +68,69 @@ export const tunnelOf = (cluster: string): string => `kx${hex(sha256(cluster).su
 
 const firstNode = 10n;
 
-/** Address of the host for the nodes. */
-export const hostAddressIn = (nodeRange: string): string =>
-  formatIp({ family: 4, value: networkOf(nodeRange).network + 1n });
+/** Addresses of the host for the nodes. */
+export const hostAddressesIn = (nodeRange: string): readonly string[] =>
+  networksIn(nodeRange).map((range) => addressIn(range, 1n));
 
-function networkOf(nodeRange: string): Cidr {
-  const range = parseCidr(nodeRange);
-  if (range?.address.family !== 4) throw new Error(`node range ${JSON.stringify(nodeRange)} is no IPv4 network`);
-  return range;
+const networksIn = (nodeRange: string): readonly Cidr[] =>
+  partsOf(nodeRange).map((part) => {
+    const range = parseCidr(part);
+    if (!range) throw new Error(`node range ${JSON.stringify(part)} is no network such as 172.31.0.0/24`);
+    return range;
+  });
+
+const addressIn = ({ address: { family }, network }: Cidr, number: bigint): string =>
+  formatIp({ family, value: network + number });
+
+/** What is first, where there is one of each family. */
+function firstOf(what: string, all: readonly string[]): string {
+  const [first] = all;
+  if (first === undefined) throw new Error(`${what} is empty`);
+  return first;
 }
 
 /** Names and addresses of a network. The same options give the same network, and added nodes do not change those of the others. */
 export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
   const { cluster, nodeRange, nodes } = options;
-  const range = networkOf(nodeRange);
-  const room = 2n ** BigInt(32 - range.length) - firstNode - 1n;
-  if (BigInt(nodes.length) > room)
-    throw new Error(`node range ${nodeRange} has room for ${room < 0n ? 0 : room} nodes, not ${nodes.length}`);
-  const at = (i: bigint) => formatIp({ family: 4, value: range.network + i });
+  const nodeRanges = networksIn(nodeRange);
+  const families = String(familiesOf(nodeRange));
+  for (const [what, text] of Object.entries({
+    "pod range": options.podRange,
+    "service range": options.serviceRange,
+    "load balancer range": options.loadBalancerRange,
+  }))
+    if (String(familiesOf(text)) !== families)
+      throw new Error(`${what} ${text} is not of the families of node range ${nodeRange}, in their order`);
+  for (const { address, length } of nodeRanges) {
+    const room = 2n ** BigInt(bitsOf(address.family) - length) - firstNode - 1n;
+    if (BigInt(nodes.length) > room)
+      throw new Error(`node range ${nodeRange} has room for ${room < 0n ? 0 : room} nodes, not ${nodes.length}`);
+  }
+  const hostAddresses = hostAddressesIn(nodeRange);
   return {
     link: linkOf(cluster),
     // Not the name of any node's, since those begin with a letter or a digit.
     switch: `knarr-${cluster}-.switch`,
-    hostAddress: hostAddressIn(nodeRange),
-    prefixLength: range.length,
+    hostAddress: firstOf("node range", hostAddresses),
+    hostAddresses,
+    nodeRanges,
     serviceRanges: [
       ...cidrsIn("service range", options.serviceRange),
       ...cidrsIn("load balancer range", options.loadBalancerRange),
     ],
-    nodes: nodes.map(({ name, podRange }, i) => ({
-      name,
-      podRange,
-      netns: `knarr-${cluster}-${name}`,
-      address: at(firstNode + BigInt(i)),
-      port: `port${i}`,
-    })),
+    nodes: nodes.map(({ name, podRange }, i) => {
+      const addresses = nodeRanges.map((range) => addressIn(range, firstNode + BigInt(i)));
+      const podRanges = partsOf(podRange);
+      return {
+        name,
+        podRange: firstOf("pod range", podRanges),
+        podRanges,
+        netns: `knarr-${cluster}-${name}`,
+        address: firstOf("node range", addresses),
+        addresses,
+        port: `port${i}`,
+      };
+    }),
     options,
   };
 }
@@ -100,45 +138,30 @@ export function planNetwork(options: LocalNetworkOptions): LocalNetwork {
 /** Names of interfaces have at most 15 characters, those of clusters more. */
 export const linkOf = (cluster: string): string => `kn${hex(sha256(cluster).subarray(0, 4))}`;
 
-/** One program to run. `unless` says of each line of an error that what was to be made is there already. */
-export interface NetworkStep {
-  readonly command: readonly string[];
-  readonly input?: string;
-  readonly unless?: RegExp;
-}
-
-/** The steps of a stage do not depend on each other. */
-export type Stages = readonly (readonly NetworkStep[])[];
-
-/** Many commands for one program: starting it for each would take most of the time. */
-export const batch = (where: readonly string[], unless: RegExp | undefined, lines: readonly string[]): NetworkStep => ({
-  command: ["ip", ...where, "-force", "-batch", "-"],
-  input: `${lines.join("\n")}\n`,
-  ...(unless && { unless }),
-});
-
 const exists = /File exists|already exists/;
 
 /** What makes the network, or completes one that is there in part. */
 export function stepsUp(network: LocalNetwork): Stages {
-  const { link, hostAddress, prefixLength, nodes, options } = network;
+  const { link, nodes, options } = network;
   const join = network.switch;
   return [
     [
       batch([], exists, [
         `netns add ${join}`,
         `link add ${link} type veth peer name host netns ${join}`,
-        `address replace ${hostAddress}/${prefixLength} dev ${link}`,
+        ...addressLines(network, network.hostAddresses, link),
         `link set ${link} up`,
         ...nodes.flatMap(({ netns, port }) => [
           `netns add ${netns}`,
           `link add ${port} netns ${join} type veth peer name eth0 netns ${netns}`,
         ]),
         // Pods of nodes that are none must not be looked for outside of the machine.
-        ...(nodes.some(({ podRange }) => podRange === options.podRange)
-          ? []
-          : [`route replace ${options.podRange} dev ${link}`]),
-        ...nodes.map(({ podRange, address }) => `route replace ${podRange} via ${address} dev ${link}`),
+        ...partsOf(options.podRange)
+          .filter((range) => !nodes.some(({ podRanges }) => podRanges.includes(range)))
+          .map((range) => `route replace ${range} dev ${link}`),
+        ...nodes.flatMap((node) =>
+          node.podRanges.map((range) => `route replace ${range} via ${addressFor(range, node.addresses)} dev ${link}`),
+        ),
         ...serviceRoutes(network, nodes),
       ]),
       packetRules(network),
@@ -155,20 +178,40 @@ export function stepsUp(network: LocalNetwork): Stages {
   ];
 }
 
-function insideSteps({ hostAddress, prefixLength, nodes, serviceRanges, options }: LocalNetwork, node: LocalNode) {
-  const { netns, address } = node;
+/** Without looking for others that have an address of IPv6: it could not be used for a second or more. */
+const addressLines = (
+  { nodeRanges }: Pick<LocalNetwork, "nodeRanges">,
+  addresses: readonly string[],
+  device: string,
+): readonly string[] =>
+  addresses.map((address, i) => {
+    const line = `address replace ${address}/${nodeRanges[i]?.length} dev ${device}`;
+    return isIpv6(address) ? `${line} nodad` : line;
+  });
+
+function insideSteps(network: LocalNetwork, node: LocalNode): readonly NetworkStep[] {
+  const { hostAddresses, nodes, serviceRanges, options } = network;
+  const { netns, addresses } = node;
+  const ways = hostAddresses.filter((address) => options.egress && (options.egressOfIpv6 || !isIpv6(address)));
   return [
     batch(["-n", netns], exists, [
       "link set lo up",
-      `address replace ${address}/${prefixLength} dev eth0`,
+      ...addressLines(network, addresses, "eth0"),
       "link set eth0 up",
-      ...nodes.filter((other) => other !== node).map((other) => `route replace ${other.podRange} via ${other.address}`),
+      ...nodes
+        .filter((other) => other !== node)
+        .flatMap((other) =>
+          other.podRanges.map((range) => `route replace ${range} via ${addressFor(range, other.addresses)}`),
+        ),
       // A way on for packets to services, which are translated before they take it.
       ...serviceRanges.map((range) => `route replace ${range} dev eth0`),
-      ...(options.egress ? [`route replace default via ${hostAddress}`] : []),
+      ...ways.map((address) => `route replace ${isIpv6(address) ? "::/0" : "default"} via ${address}`),
     ]),
     {
-      command: ["nsenter", `--net=/run/netns/${netns}`, "sh", "-c", `cd /proc/sys/net/ipv4 && ${settings}`],
+      command: [
+        ...["nsenter", `--net=/run/netns/${netns}`, "sh", "-c"],
+        `cd /proc/sys/net/ipv4 && ${settings}${addresses.some(isIpv6) ? ` && cd ../ipv6 && ${settingsOfIpv6}` : ""}`,
+      ],
     },
   ];
 }
@@ -182,48 +225,14 @@ const settings = [
   ]),
 ].join(" && ");
 
-/** What has the host reach services through these nodes. */
-export const stepsToRoute = (network: LocalNetwork, alive: readonly LocalNode[]): Stages => [
-  [batch([], undefined, serviceRoutes(network, alive))],
-];
-
-/**
- * The kernel chooses a node by the two addresses of a packet, so that a connection stays with the node that translates it. Where no
- * node is alive all are as good: what they say to it is up to them.
- */
-const serviceRoutes = (network: LocalNetwork, alive: readonly LocalNode[]): readonly string[] =>
-  network.nodes.length === 0
-    ? []
-    : network.serviceRanges.map((range) => routeOver(network, range, alive.length > 0 ? alive : network.nodes));
-
-const routeOver = ({ link }: LocalNetwork, to: string, nodes: readonly LocalNode[]): string =>
-  `route replace ${to} ${nodes.map(({ address }) => `nexthop via ${address} dev ${link}`).join(" ")}`;
-
-/** Which nodes answer for an address, where not all do. */
-export type Pins = ReadonlyMap<string, readonly LocalNode[]>;
-
-/** Marks routes to single addresses as ours, so that those of an earlier run are found. */
-const pinned = "proto 107";
-
-/** What forgets the pins of an earlier run. */
-export const stepsToUnpin = ({ serviceRanges }: LocalNetwork): Stages => [
-  [
-    batch(
-      [],
-      undefined,
-      serviceRanges.map((range) => `route flush ${pinned} root ${range}`),
-    ),
-  ],
-];
-
-/** What changes one set of pins into another. */
-export function stepsToPin(network: LocalNetwork, before: Pins, pins: Pins): Stages {
-  const lines = [
-    ...[...before.keys()].filter((address) => !pins.has(address)).map((address) => `route delete ${address} ${pinned}`),
-    ...[...pins].map(([address, nodes]) => routeOver(network, `${address} ${pinned}`, nodes)),
-  ];
-  return lines.length === 0 ? [] : [[batch([], /No such process/, lines)]];
-}
+/** Nodes forward packets, listen to no router, and use new addresses at once: who gives them to pods gives none twice. */
+const settingsOfIpv6 = [
+  "echo 1 > conf/all/forwarding",
+  ...["all", "default", "eth0"].flatMap((which) => [
+    `echo 0 > conf/${which}/accept_ra`,
+    `echo 0 > conf/${which}/accept_dad`,
+  ]),
+].join(" && ");
 
 const alreadyGone = /No such file|Cannot find device|does not exist/;
 
@@ -251,7 +260,7 @@ export const stepsDown = (network: LocalNetwork): Stages => [
         : []),
       ...[network.switch, ...network.nodes.map(({ netns }) => netns)].map((netns) => `netns delete ${netns}`),
     ]),
-    packetRulesDown(network),
+    ...packetRulesDown(network),
   ],
   // After our own table, which translates addresses, too.
   [egressStepDown(network)],

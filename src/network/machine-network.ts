@@ -5,7 +5,8 @@ import type { Node } from "#api/core/v1/node.ts";
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
 import { type Cidr, parseCidr, parseIp } from "#schema/ip.ts";
-import { batch, type NetworkStep, toMachines as ours, type Stages, tunnelOf } from "./local-network.ts";
+import { toMachines as ours, tunnelOf } from "./local-network.ts";
+import { batch, type NetworkStep, type Stages } from "./network-step.ts";
 
 export const machineNetworkModes = ["routes", "vxlan"] as const;
 export type MachineNetworkMode = (typeof machineNetworkModes)[number];

@@ -6,8 +6,8 @@ import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
 import type { Informers } from "#client/informers.ts";
-import type { Stages } from "./local-network.ts";
 import { type HomeMachine, type MachineNetwork, type PeerMachine, peersOf, stepsToPeers } from "./machine-network.ts";
+import type { Stages } from "./network-step.ts";
 
 export interface MachineRoutesOptions {
   readonly network: MachineNetwork;

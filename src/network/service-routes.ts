@@ -12,15 +12,10 @@ import type { Informers } from "#client/informers.ts";
 import { keyOf } from "#client/object-key.ts";
 import { slicesOf } from "#client/service-slices.ts";
 import { isReady } from "#rules/conditions.ts";
-import {
-  type LocalNetwork,
-  type LocalNode,
-  type Pins,
-  type Stages,
-  stepsToPin,
-  stepsToRoute,
-  stepsToUnpin,
-} from "./local-network.ts";
+import { type Pins, stepsToPin, stepsToRoute, stepsToUnpin } from "./host-routes.ts";
+import type { LocalNetwork, LocalNode } from "./local-network.ts";
+import type { Stages } from "./network-step.ts";
+import { addressFor } from "./ranges.ts";
 
 export interface ServiceRoutesOptions {
   readonly network: LocalNetwork;
@@ -136,7 +131,9 @@ function pinsOf(
       const nodes = alive.filter(({ name }) => places.has(name));
       if (nodes.length === 0) return [];
       return (service.status.loadBalancer.ingress ?? []).flatMap(({ ip }) =>
-        ip === undefined || ip.includes(":") ? [] : [[ip, nodes] as const],
+        ip === undefined || nodes.some(({ addresses }) => addressFor(ip, addresses) === undefined)
+          ? []
+          : [[ip, nodes] as const],
       );
     }),
   );

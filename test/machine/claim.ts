@@ -23,6 +23,21 @@ export function claimRanges(label: string): Ranges {
   };
 }
 
+/** The same, and ranges of IPv6 besides, or instead. */
+export function claimIpv6Ranges(label: string, families: "dual" | "ipv6"): Ranges {
+  const ranges = claimRanges(label);
+  const number = claimed.get(label) ?? 0;
+  const ipv6: Ranges = {
+    nodeRange: `fd00:198:18:${number}::/64`,
+    podRange: `fd00:198:${100 + number}::/56`,
+    serviceRange: `fd00:198:19:${number}::/112`,
+    loadBalancerRange: `fd00:198:20:${number}::/112`,
+  };
+  if (families === "ipv6") return ipv6;
+  const both = Object.entries(ipv6).map(([name, range]) => [name, `${ranges[name as keyof Ranges]},${range}`]);
+  return Object.fromEntries(both) as Ranges;
+}
+
 const nodePrefix = (number: number): string => `198.18.${number}.`;
 
 function claim(): number {

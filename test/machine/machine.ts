@@ -71,7 +71,7 @@ export class TestMachine implements AsyncDisposable {
       runFolder: join(this.root, `${node.name}r`),
       location: networkNamespace(node.netns),
       address: node.address,
-      podRange: node.podRange,
+      podRanges: node.podRanges,
       cgroup: `/knarr/${this.network.options.cluster}/${node.name}`,
       pluginFolder: "/usr/lib/cni",
       clock: systemClock,

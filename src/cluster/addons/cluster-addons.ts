@@ -1,6 +1,6 @@
 // What keeps the add-ons of a cluster of this machine.
 import { readFileSync } from "node:fs";
-import { isIP } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { runProgram } from "#base/host/run-program.ts";
@@ -69,7 +69,7 @@ function valuesOf({ nodes, hasEgress, hostAddress }: ClusterAddonsOptions) {
   const canAsk = servers.some((server) => isIP(server) !== 0 && !server.startsWith("127.") && server !== "::1");
   return {
     domain: clusterDomain,
-    resolver: canAsk ? "/etc/resolv.conf" : `${hostAddress}:${dnsPort}`,
+    resolver: canAsk ? "/etc/resolv.conf" : `${isIPv6(hostAddress) ? `[${hostAddress}]` : hostAddress}:${dnsPort}`,
     dnsReplicas: Math.min(2, nodes),
     ingressReplicas: Math.min(2, nodes),
   };

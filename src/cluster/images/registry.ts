@@ -7,10 +7,11 @@ import { blobName, type NamedManifest } from "./image.ts";
 
 export const registryHost = "knarr.local";
 
-/** The configuration of containerd in `<config_path>/knarr.local/hosts.toml`, which it reads at every pull. */
+/** The configuration of containerd in `<config_path>/knarr.local/hosts.toml`, which it reads at every pull. Without a table for the host, whose name
+ * would end at the first bracket of an address of IPv6, but with the empty one that containerd 1.6 insists on. */
 export const registryHosts = (url: string): string => `server = ${JSON.stringify(url)}
-[host.${JSON.stringify(url)}]
-  capabilities = ["pull", "resolve"]
+capabilities = ["pull", "resolve"]
+[host]
 `;
 
 type RegistryRequest = Pick<HttpRequest, "method" | "path">;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIPv6 } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -40,7 +40,7 @@ export async function serveRegistry({ address, archives, log }: ImageRegistryOpt
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://${address}:${port}`,
+    url: `http://${isIPv6(address) ? `[${address}]` : address}:${port}`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));

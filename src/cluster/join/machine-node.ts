@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { egressStep, egressStepDown } from "#network/egress.ts";
-import { batch, type NetworkStep, type Stages } from "#network/local-network.ts";
 import { type MachineNetwork, stepsFromPeers, vxlanOverhead } from "#network/machine-network.ts";
+import { batch, type NetworkStep, type Stages } from "#network/network-step.ts";
 import type { ClusterFolder } from "../local/cluster-folder.ts";
 import { NodeContainerd } from "../machine/containerd.ts";
 import { thisMachine } from "../machine/node-location.ts";
@@ -16,7 +16,8 @@ export function machineNode(place: ClusterFolder, machine: MachineMembership, po
   const own = {
     name,
     address,
-    podRange,
+    addresses: [address],
+    podRanges: [podRange],
     labels,
     location: thisMachine,
     folder: join(place.nodes, name),

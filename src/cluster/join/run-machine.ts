@@ -221,7 +221,7 @@ function nodeOf(
               resolver,
               podRanges: [config.podRange],
               doesEnforcePolicies: config.enforcesPolicies,
-              hostAddress: address,
+              hostAddresses: [address],
               podPidsLimit: config.podPidsLimit,
               proxyMode: config.proxyMode,
               certificate: serving.read,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
-import { hostAddressIn } from "#network/local-network.ts";
+import { hostAddressesIn } from "#network/local-network.ts";
 import { type ControlPlaneCertificates, controlPlaneCertificates } from "../control-plane-certificates.ts";
 import { admin } from "../identities.ts";
 import { LiveCertificates } from "../live-certificates.ts";
@@ -35,7 +35,7 @@ export const certificatesOf = (place: ClusterFolder, settings: Settings): Contro
     addresses: [
       settings["bind-address"],
       ...settings["apiserver-cert-extra-sans"],
-      ...(settings.runtime === "containerd" ? [hostAddressIn(settings["node-range"])] : []),
+      ...(settings.runtime === "containerd" ? hostAddressesIn(settings["node-range"]) : []),
       ...(settings.runtime === "containerd" && isOpen(settings) ? [homeAddress(settings)] : []),
     ],
   });

@@ -2,6 +2,7 @@
 import { kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { systemClock } from "#base/clock.ts";
 import { type Component, supervise } from "#base/supervise.ts";
+import { partsOf } from "#network/ranges.ts";
 import type { ClusterAddonsOptions } from "../addons/cluster-addons.ts";
 import { Certificates } from "../certificates.ts";
 import type { Cluster } from "../cluster.ts";
@@ -33,7 +34,7 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
           local,
           connected,
           dnsAddress: dnsAddressIn(services),
-          podRanges: [settings["cluster-cidr"]],
+          podRanges: partsOf(settings["cluster-cidr"]),
           doesEnforcePolicies: !settings["no-network-policy"],
           podPidsLimit: settings["pod-max-pids"],
           proxyMode: settings["proxy-mode"],
@@ -41,7 +42,7 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
           clientCa,
           imageCache: place.imageCache,
           keptImages: place.images,
-          certificate: ({ name, address }) => kubeletCertificate(certificates, name, [address]),
+          certificate: ({ name, addresses }) => kubeletCertificate(certificates, name, addresses),
         },
         parts,
       ),

@@ -14,7 +14,8 @@ import { machineAccount } from "../join/join-objects.ts";
 import { joinService } from "../join/join-service.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import { homeAddress } from "./home-address.ts";
-import { isOpen, nodePrefix, readSettings, type Settings } from "./settings.ts";
+import { nodePrefixes } from "./range-settings.ts";
+import { isOpen, readSettings, type Settings } from "./settings.ts";
 
 /** Simulated nodes have no network that others could be part of. */
 export const doesJoin = (settings: Settings): boolean => isOpen(settings) && settings.runtime === "containerd";
@@ -27,7 +28,7 @@ export const homeOf = (settings: Settings): HomeMachine => ({
 /** Nodes of this machine have networks of the lower half of the range, by their number; those of others get theirs from the upper half. */
 export function machineSettings(settings: Settings): NonNullable<ClusterConfig["machines"]> {
   const range = settings["cluster-cidr"];
-  const length = parseCidr(range)?.length ?? nodePrefix;
+  const length = parseCidr(range)?.length ?? nodePrefixes[4];
   return { machineAccount, nodeIpam: { clusterCidrs: [range], reserved: [partOf(range, length + 1, 0)] } };
 }
 

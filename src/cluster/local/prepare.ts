@@ -14,6 +14,7 @@ import { namesakeOf } from "../machine/home.ts";
 import { plannedNetwork } from "../machine/planned-network.ts";
 import { type EnsureOptions, ensureRequirements } from "../machine/requirements.ts";
 import { ClusterFolder } from "./cluster-folder.ts";
+import { familiesAsked, rangeFlags } from "./range-settings.ts";
 import { newSettings, readSettings, type Settings, type UpFlags } from "./settings.ts";
 
 export interface Preparation {
@@ -42,6 +43,10 @@ export async function prepareMachine(
     throw new Error(
       `there is a cluster ${JSON.stringify(place.name)} in ${namesake}, and two of one name would share their nodes; choose another --name, or end that one with "knarr down --name=${place.name} --data-dir=${dirname(namesake)}"`,
     );
+  if (settings["ip-family"] !== "ipv4" && !existsSync("/proc/net/if_inet6"))
+    throw new Error(
+      `--ip-family=${settings["ip-family"]}: this kernel has no IPv6 (there is no /proc/net/if_inet6); boot it without ipv6.disable=1, or use --ip-family=ipv4`,
+    );
   const { pluginFolder } = await ensureRequirements({ ...options, folder: place.folder }, signal);
   const others = otherClusters(place);
   // The namespaces of a cluster are the same whichever ranges it has.
@@ -63,17 +68,10 @@ function withFreeRanges(
   const wanted = Object.fromEntries(
     Object.entries(rangeFlags).flatMap(([name, flag]) => (asked[flag] === undefined ? [] : [[name, asked[flag]]])),
   );
-  const ranges = pickRanges(wanted, host, others, place.name);
+  const ranges = pickRanges(wanted, host, others, { cluster: place.name, families: familiesAsked(asked) });
   const picked = Object.entries(rangeFlags).map(([name, flag]) => [flag, ranges[name as keyof Ranges]]);
   return newSettings({ ...asked, ...Object.fromEntries(picked) });
 }
-
-const rangeFlags = {
-  nodeRange: "node-range",
-  podRange: "cluster-cidr",
-  serviceRange: "service-cluster-ip-range",
-  loadBalancerRange: "load-balancer-range",
-} as const satisfies Record<keyof Ranges, keyof UpFlags>;
 
 const otherClusters = ({ name, root }: ClusterFolder): readonly OtherCluster[] =>
   (existsSync(root) ? readdirSync(root) : [])

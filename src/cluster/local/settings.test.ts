@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { lockFolder } from "#base/host/folder-lock.ts";
 import { parseFlags } from "#cli/flags.ts";
 import { ClusterFolder, processLock } from "./cluster-folder.ts";
+import { podRangeOf } from "./range-settings.ts";
 import { changedSettings, newSettings, readSettings, settingFlags, writeSettings } from "./settings.ts";
 
 const root = mkdtempSync(join(tmpdir(), "knarr-settings-"));
@@ -38,8 +39,43 @@ test("wrong settings are refused by the name of their flag", () => {
       /^--disable-admission-plugins: "constructor" is not an admission plugin$/,
     ],
     [["--cluster-cidr=10.0.0.0"], /^--cluster-cidr: "10.0.0.0" is not a network/],
+    [["--ip-family=IPv6"], /^--ip-family: ipv4, ipv6, dual, not "IPv6"$/],
+    [
+      ["--ip-family=ipv6", "--cluster-cidr=10.0.0.0/16"],
+      /^--cluster-cidr: 10.0.0.0\/16 has to be a network of IPv6, as/,
+    ],
+    [
+      ["--cluster-cidr=10.0.0.0/16", "--service-cluster-ip-range=fd00::/112,10.1.0.0/16"],
+      /^--cluster-cidr: 10.0.0.0\/16/,
+    ],
+    [
+      ["--runtime=containerd", "--cluster-cidr=10.0.0.0/16,10.1.0.0/16"],
+      /^--cluster-cidr: 10.0.0.0\/16,10.1.0.0\/16 has more than one network of a family$/,
+    ],
+    [
+      ["--runtime=containerd", "--ip-family=dual", "--bind-address=0.0.0.0"],
+      /^--bind-address: 0.0.0.0 lets other machines join, which clusters with IPv6 cannot have yet/,
+    ],
+    [["--nodes=300", "--cluster-cidr=fd00::/56"], /^--cluster-cidr: fd00::\/56 has room for 256 nodes, not 300$/],
   ] as const)
     assert.throws(() => newSettings(asked(...args)), { name: "UsageError", message });
+});
+
+test("families follow from the flag, or from the ranges that are given, in their order", () => {
+  const rangesOf = (...args: readonly string[]) => {
+    const settings = newSettings(asked(...args));
+    return [settings["ip-family"], settings["cluster-cidr"], settings["service-cluster-ip-range"]];
+  };
+  assert.deepEqual(rangesOf(), ["ipv4", "10.244.0.0/16", "10.96.0.0/16"]);
+  assert.deepEqual(rangesOf("--ip-family=dual"), [
+    "dual",
+    "10.244.0.0/16,fd00:10:244::/56",
+    "10.96.0.0/16,fd00:10:96::/112",
+  ]);
+  assert.deepEqual(rangesOf("--cluster-cidr=fd01::/56"), ["ipv6", "fd01::/56", "fd00:10:96::/112"]);
+  const wide = ["dual", "fd00:10:128::/48,10.128.0.0/9", "fd01::/112,10.96.0.0/16"];
+  assert.deepEqual(rangesOf("--nodes=300", "--service-cluster-ip-range=fd01::/112,10.96.0.0/16"), wide);
+  assert.equal(podRangeOf("10.244.0.0/16,fd00:10:244::/56", 2), "10.244.2.0/24,fd00:10:244:2::/64");
 });
 
 test("files are kept by their whole path", () => {

@@ -4,18 +4,28 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pluginsOf } from "#apiserver/admission/configuration.ts";
 import { servedBy } from "#apiserver/served/runtime-config.ts";
-import { parseAddressRanges } from "#apiserver/strategies/service/ranges.ts";
 import { UsageError } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import type { FlagValues } from "#cli/flags.ts";
+import { usualRanges } from "#network/conflicts.ts";
 import { type MachineNetworkMode, machineNetworkModes } from "#network/machine-network.ts";
 import { proxyModeNames, proxyModeProblem } from "#proxy/modes/list.ts";
-import { parseCidr, parseIp } from "#schema/ip.ts";
+import { parseIp } from "#schema/ip.ts";
 import { parseJson } from "#schema/json.ts";
 import { addonNamed, defaultAddons } from "../addons/list.ts";
 import { pluginFlags } from "../admission-settings.ts";
 import { upstreamFlags } from "../upstream-flags.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
+import {
+  checkRanges,
+  familiesAsked,
+  type IpFamilyName,
+  ipFamilyNames,
+  nameOfFamilies,
+  rangeSettings,
+  usualRoom,
+  widePodRange,
+} from "./range-settings.ts";
 
 export const settingFlags = {
   runtime: {
@@ -58,22 +68,31 @@ export const settingFlags = {
     value: machineNetworkModes.join("|"),
     help: "How pods of different machines reach each other: by routes in one network (default), or by a tunnel",
   },
+  "ip-family": {
+    type: "string",
+    value: ipFamilyNames.join("|"),
+    help: "Families of the addresses of pods, services and nodes (default ipv4, or those of the ranges that are given)",
+  },
   "service-cluster-ip-range": {
     type: "string",
-    value: "CIDR",
-    help: "Range of service addresses (default 10.96.0.0/16)",
+    value: "CIDRS",
+    help: "Range of service addresses, or one of each family (default 10.96.0.0/16; fd00:10:96::/112)",
   },
   "cluster-cidr": {
     type: "string",
-    value: "CIDR",
-    help: "Range of pod addresses (default 10.244.0.0/16; 10.128.0.0/9 for more than 256 nodes)",
+    value: "CIDRS",
+    help: "Range of pod addresses, or one of each family (default 10.244.0.0/16; 10.128.0.0/9 for more than 256 nodes; fd00:10:244::/56)",
   },
   "load-balancer-range": {
     type: "string",
     value: "RANGES",
-    help: "Addresses of services of type LoadBalancer (default 172.31.255.0/24)",
+    help: "Addresses of services of type LoadBalancer (default 172.31.255.0/24; fd00:172:31:255::/112)",
   },
-  "node-range": { type: "string", value: "CIDR", help: "Range of node addresses (default 172.31.0.0/24)" },
+  "node-range": {
+    type: "string",
+    value: "CIDRS",
+    help: "Range of node addresses, or one of each family (default 172.31.0.0/24; fd00:172:31::/64)",
+  },
   "no-egress": { type: "bool", help: "Give pods and nodes no way out of this machine" },
   "no-network-policy": { type: "bool", help: "Let real nodes ignore network policies" },
   addons: {
@@ -103,6 +122,7 @@ export type Settings = UpFlags & {
   readonly store: string;
   readonly ha: boolean;
   readonly "bind-address": string;
+  readonly "ip-family": IpFamilyName;
   readonly "service-cluster-ip-range": string;
   readonly "cluster-cidr": string;
   readonly "load-balancer-range": string;
@@ -138,10 +158,8 @@ export const usual: Settings = {
   "advertise-address": undefined,
   "apiserver-cert-extra-sans": [],
   "machine-network": "routes",
-  "service-cluster-ip-range": "10.96.0.0/16",
-  "cluster-cidr": "10.244.0.0/16",
-  "load-balancer-range": "172.31.255.0/24",
-  "node-range": "172.31.0.0/24",
+  "ip-family": "ipv4",
+  ...rangeSettings(usualRanges([4])),
   "no-egress": false,
   "no-network-policy": false,
   addons: defaultAddons,
@@ -167,14 +185,13 @@ const changeable: ReadonlySet<Name> = new Set<Name>([
 const mostNodes = { simulated: 5000, containerd: 100 };
 /** No Linux has more. */
 const mostPids = 2 ** 22;
-/** Each node has a network of pods of this size, in bits of the prefix. */
-export const nodePrefix = 24;
-const nodesIn16 = 2 ** (nodePrefix - 16);
 
 /** The settings of a new cluster. Throws UsageError. */
 export function newSettings(asked: UpFlags): Settings {
-  const podRange = (asked.nodes ?? 1) > nodesIn16 ? { "cluster-cidr": "10.128.0.0/9" } : {};
-  return checked({ ...usual, ...podRange, ...given(asked) });
+  const families = familiesAsked(asked);
+  const ranges = { "ip-family": nameOfFamilies(families), ...rangeSettings(usualRanges(families)) };
+  const podRange = (asked.nodes ?? 1) > usualRoom ? { "cluster-cidr": widePodRange(families) } : {};
+  return checked({ ...usual, ...ranges, ...podRange, ...given(asked) });
 }
 
 /**
@@ -228,8 +245,6 @@ function checked(settings: Settings): Settings {
     throw wrong("runtime", `containerd or simulated, not ${JSON.stringify(runtime)}`);
   const most = mostNodes[runtime];
   if (nodes < 1 || nodes > most) throw wrong("nodes", `a number from 1 to ${most}, not ${nodes}`);
-  if (parseCidr(settings["node-range"])?.address.family !== 4)
-    throw wrong("node-range", `${JSON.stringify(settings["node-range"])} is not a network such as 172.31.0.0/24`);
   if (store !== "embedded" && store !== "memory")
     throw wrong("store", `embedded or memory, not ${JSON.stringify(store)}`);
   if (settings.ha && settings["etcd-servers"].length > 0)
@@ -251,21 +266,12 @@ function checked(settings: Settings): Settings {
   for (const name of settings.addons) if (name !== "none") addonNamed(name);
   pluginsOf(pluginsAsked(settings));
   servedBy(settings["runtime-config"], settings["enable-admission-plugins"]);
-  parseAddressRanges(settings["service-cluster-ip-range"]);
-  for (const part of settings["load-balancer-range"].split(","))
-    if (!parseCidr(part) && !part.split("-").every((end) => parseIp(end)))
-      throw wrong("load-balancer-range", `${JSON.stringify(part)} is neither a network nor a range of addresses`);
-  if (runtime === "containerd" && !parseCidr(settings["load-balancer-range"]))
+  checkRanges(settings);
+  if (isOpen(settings) && runtime === "containerd" && settings["ip-family"] !== "ipv4")
     throw wrong(
-      "load-balancer-range",
-      `one network, for the host to have a route to, not ${JSON.stringify(settings["load-balancer-range"])}`,
+      "bind-address",
+      `${settings["bind-address"]} lets other machines join, which clusters with IPv6 cannot have yet; use 127.0.0.1`,
     );
-  const range = parseCidr(settings["cluster-cidr"]);
-  if (range?.address.family !== 4)
-    throw wrong("cluster-cidr", `${JSON.stringify(settings["cluster-cidr"])} is not a network such as 10.244.0.0/16`);
-  const room = 2 ** (nodePrefix - range.length);
-  if (room < nodes)
-    throw wrong("cluster-cidr", `${settings["cluster-cidr"]} has room for ${Math.floor(room)} nodes, not ${nodes}`);
   return settings;
 }
 

@@ -7,6 +7,8 @@ export interface ContainerdPaths {
   readonly runFolder: string;
   readonly socket: string;
   readonly pluginFolder: string;
+  /** Whether the first address of a pod is of IPv6: containerd names one of IPv4 first, unless it is told to keep the order. */
+  readonly prefersIpv6: boolean;
   /** Whether the kernel has AppArmor: then containerd's profile is the default for containers. */
   readonly hasAppArmor: boolean;
 }
@@ -47,7 +49,7 @@ disabled_plugins = [
   netns_mounts_under_state_dir = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = ${toml(paths.pluginFolder)}
-    conf_dir = ${toml(join(paths.folder, "cni"))}
+    conf_dir = ${toml(join(paths.folder, "cni"))}${paths.prefersIpv6 ? '\n    ip_pref = "ipv6"' : ""}
   [plugins."io.containerd.grpc.v1.cri".registry]
     config_path = ${toml([registriesIn(paths.folder), ...systemRegistries].join(":"))}
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
@@ -60,10 +62,10 @@ disabled_plugins = [
 const toml = (text: string): string => JSON.stringify(text);
 
 /**
- * A cable from each pod to its node, with addresses of the node's own range, and host ports. Pods are not on a bridge: packets between
+ * A cable from each pod to its node, with addresses of the node's own ranges, and host ports. Pods are not on a bridge: packets between
  * two of them would pass the node's rules for services on the way there, but on the way back only with the module br_netfilter.
  */
-export const cniConfig = (podRange: string, stateFolder: string, mtu?: number): string =>
+export const cniConfig = (podRanges: readonly string[], stateFolder: string, mtu?: number): string =>
   JSON.stringify(
     {
       cniVersion: "0.4.0",
@@ -75,8 +77,8 @@ export const cniConfig = (podRange: string, stateFolder: string, mtu?: number): 
           ipam: {
             type: "host-local",
             dataDir: stateFolder,
-            ranges: [[{ subnet: podRange }]],
-            routes: [{ dst: "0.0.0.0/0" }],
+            ranges: podRanges.map((subnet) => [{ subnet }]),
+            routes: podRanges.map((range) => ({ dst: range.includes(":") ? "::/0" : "0.0.0.0/0" })),
           },
         },
         { type: "portmap", capabilities: { portMappings: true } },

@@ -22,7 +22,8 @@ export interface NodeContainerdOptions {
   /** For its socket and what does not outlive a boot; a short path, for sockets. */
   readonly runFolder: string;
   readonly location: NodeLocation;
-  readonly podRange: string;
+  /** Of its pods, one of each family. */
+  readonly podRanges: readonly string[];
   /** Largest packets of its pods; defaults to what the kernel chooses. */
   readonly mtu?: number;
   /** The control group of all pods of the node: `/knarr/<cluster>/<node>`. */
@@ -123,12 +124,13 @@ export class NodeContainerd {
   }
 
   #spawn(): ChildProcess {
-    const { folder, runFolder, location, podRange, mtu, pluginFolder } = this.#options;
+    const { folder, runFolder, location, podRanges, mtu, pluginFolder } = this.#options;
     for (const path of [folder, runFolder, join(folder, "cni")]) mkdirSync(path, { recursive: true, mode: 0o700 });
     const { config } = this.#home;
-    const paths = { folder, runFolder, socket: this.socket, pluginFolder };
+    const prefersIpv6 = podRanges[0]?.includes(":") === true;
+    const paths = { folder, runFolder, socket: this.socket, pluginFolder, prefersIpv6 };
     writeFileSync(config, containerdConfig({ ...paths, hasAppArmor: hasAppArmor() }));
-    writeFileSync(join(folder, "cni", "10-knarr.conflist"), cniConfig(podRange, join(folder, "cni-state"), mtu));
+    writeFileSync(join(folder, "cni", "10-knarr.conflist"), cniConfig(podRanges, join(folder, "cni-state"), mtu));
     const log = openSync(this.#log, "a", 0o600);
     try {
       const [program = "", ...args] = location.command(["sh", "-c", underOwnMask, config]);

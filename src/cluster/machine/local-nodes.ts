@@ -62,7 +62,8 @@ export function localNodes(place: ClusterFolder, settings: Settings): LocalNodes
     const own = {
       name: node.name,
       address: node.address,
-      podRange: node.podRange,
+      addresses: node.addresses,
+      podRanges: node.podRanges,
       location: networkNamespace(node.netns),
       folder: join(place.nodes, node.name),
       runFolder: join(runFolder, node.name),

@@ -44,7 +44,7 @@ function machineRoutes({ local, machines }: NodeServicesOptions, parts: NodePart
   if (!machines) return [];
   const { network } = local;
   const { home, mode } = machines;
-  const podRange = local.nodes[0]?.podRange ?? network.options.podRange;
+  const podRange = local.nodes[0]?.podRanges[0] ?? network.options.podRange;
   return [
     new MachineRoutes({
       ...parts,
@@ -89,6 +89,6 @@ export function nodeServices(options: NodeServicesOptions, parts: NodeParts): No
   return {
     components: [dns, routes, supply, ...machineRoutes(options, parts)],
     runNode: (own, signal) =>
-      runNode({ ...options, ...own, hostAddress: local.network.hostAddress, parts, resolver, supply }, signal),
+      runNode({ ...options, ...own, hostAddresses: local.network.hostAddresses, parts, resolver, supply }, signal),
   };
 }

@@ -27,8 +27,12 @@ import { serveHealth } from "./serve-health.ts";
 /** What a node is, and what it has on its machine. */
 export interface MachineNode {
   readonly name: string;
+  /** The first of its addresses, at which its kubelet listens. */
   readonly address: string;
-  readonly podRange: string;
+  /** One of each family. */
+  readonly addresses: readonly string[];
+  /** Networks of its pods, one of each family. */
+  readonly podRanges: readonly string[];
   readonly location: NodeLocation;
   /** All files of the node. */
   readonly folder: string;
@@ -48,8 +52,8 @@ export interface RunNodeOptions {
   readonly podRanges: readonly string[];
   /** Whether connections of its pods are limited as network policies say. */
   readonly doesEnforcePolicies: boolean;
-  /** Address of the machine, from which this process reaches pods. */
-  readonly hostAddress: string;
+  /** Addresses of the machine, from which this process reaches pods. */
+  readonly hostAddresses: readonly string[];
   /** Processes that a pod may have; negative for no limit. */
   readonly podPidsLimit: number;
   /** How traffic for services is carried, by the name of a proxy mode. */
@@ -109,16 +113,13 @@ export async function runNode(options: RunNodeOptions, signal: AbortSignal): Pro
 
 function kubeletOptions(options: RunNodeOptions, client: Client, log: Log): MachineKubeletOptions {
   const { node, parts, resolver, peers, podPidsLimit } = options;
-  const { name, folder, runFolder, address, podRange, cgroup, containerd, location } = node;
+  const { name, folder, runFolder, addresses, podRanges, cgroup, containerd, location } = node;
   const { clock, random, informers } = parts;
   return {
     name,
-    addresses: [
-      { type: "InternalIP", address },
-      { type: "Hostname", address: name },
-    ],
+    addresses: [...addresses.map((address) => ({ type: "InternalIP", address })), { type: "Hostname", address: name }],
     port: kubeletPort,
-    podCidrs: [podRange],
+    podCidrs: podRanges,
     ...(node.labels && { labels: node.labels }),
     folder,
     memoryFolder: join(runFolder, "pods"),
@@ -144,7 +145,7 @@ function kubeletOptions(options: RunNodeOptions, client: Client, log: Log): Mach
 
 /** What enforces network policies on the node. Where nothing is to, rules of an earlier run are removed. */
 async function policiesOf(
-  { node, parts, doesEnforcePolicies, hostAddress }: RunNodeOptions,
+  { node, parts, doesEnforcePolicies, hostAddresses }: RunNodeOptions,
   log: Log,
   signal: AbortSignal,
 ): Promise<readonly Component[]> {
@@ -157,7 +158,7 @@ async function policiesOf(
     new PolicyEnforcer({
       ...parts,
       node: node.name,
-      kubeletAddresses: [hostAddress],
+      kubeletAddresses: hostAddresses,
       run,
       log: log.with({ component: "network-policy" }),
     }),
@@ -166,15 +167,15 @@ async function policiesOf(
 
 /** The proxy of the node, and the health of services that it tells load balancers. */
 function proxyOf({ node, parts, podRanges, proxyMode }: RunNodeOptions, nodeLog: Log): readonly Component[] {
-  const { name, address, location } = node;
+  const { name, address, addresses, location } = node;
   const { clock, informers } = parts;
   const log = nodeLog.with({ component: "proxy" });
   const { run } = location;
-  const families = ["IPv4"] as const;
+  const families = addresses.map((one) => (one.includes(":") ? "IPv6" : "IPv4"));
   const { forwarder, component: carrying } = nodeForwarder(location);
   const proxy = new ServiceProxy({
     informers,
-    ...chooseMode(proxyMode, { run, families, podRanges, nodeAddresses: [address], forwarder }),
+    ...chooseMode(proxyMode, { run, families, podRanges, nodeAddresses: addresses, forwarder }),
     connections: conntrack(run),
     node: name,
     families,

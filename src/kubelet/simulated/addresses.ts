@@ -59,6 +59,6 @@ export class AddressPool {
 
   giveBack(address: string): void {
     const cidr = parseCidr(`${address}/${bitsOf(this.#network.family)}`);
-    if (cidr) this.#used.delete(Number(cidr.network - this.#network.base));
+    if (cidr?.address.family === this.#network.family) this.#used.delete(Number(cidr.network - this.#network.base));
   }
 }

@@ -41,10 +41,11 @@ export interface SimulatedNodesOptions {
   readonly capacity?: Amounts;
   readonly labels?: (node: string, index: number) => Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
-  /** Addresses of the nodes. */
+  /** Addresses of the nodes, of IPv4. */
   readonly nodeRange?: string;
-  /** Addresses of the pods, a part of it for each node. */
+  /** Addresses of the pods, a part of it for each node; or one range of each family, with a comma. */
   readonly podRange?: string;
+  /** Size of the part of IPv4; that of IPv6 is 64. */
   readonly podMask?: number;
   readonly kubeletVersion?: string;
   readonly events?: EventRate;
@@ -79,12 +80,15 @@ const kubeletPort = 10250;
 export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
   const { clientFor, count = 1 } = options;
   const names = options.names ?? Array.from({ length: count }, (_, i) => `sim-${i}`);
-  const addresses = new Map<string, AddressPool>();
+  const addresses = new Map<string, readonly AddressPool[]>();
   const { group, runtime } = simulatedGroup(options, names.length, addresses);
   const renewMs = options.renewMs ?? renewalFor(names.length);
   for (const [i, name] of names.entries()) {
     const description = describe(options, name, i);
-    addresses.set(name, new AddressPool(description.podCidrs?.[0] ?? ""));
+    addresses.set(
+      name,
+      (description.podCidrs ?? []).map((range) => new AddressPool(range)),
+    );
     assembleNode(group, { description, client: clientFor(name), renewMs, phaseMs: (renewMs * i) / names.length });
   }
   const nodeOf = (name: string) => group.find(name) ?? unknownNode(name);
@@ -116,7 +120,7 @@ export function simulatedNodes(options: SimulatedNodesOptions): SimulatedNodes {
 function simulatedGroup(
   options: SimulatedNodesOptions,
   count: number,
-  addresses: ReadonlyMap<string, AddressPool>,
+  addresses: ReadonlyMap<string, readonly AddressPool[]>,
 ): { readonly group: NodeGroup; readonly runtime: SimulatedRuntime } {
   const { clock, random, log, informers, clientFor, capacity: allocatable = defaultCapacity } = options;
   const startedAt = clock.now();
@@ -130,9 +134,9 @@ function simulatedGroup(
     clock,
     podOf: (uid) => group.pods.workerOf(uid)?.pod,
     inputs: (pod, container) => inputs.check(pod, container),
-    allocate: (node) => [(addresses.get(node) ?? unknownNode(node)).take()],
+    allocate: (node) => (addresses.get(node) ?? unknownNode(node)).map((pool) => pool.take()),
     release: (node, ips) => {
-      for (const ip of ips) addresses.get(node)?.giveBack(ip);
+      for (const ip of ips) for (const pool of addresses.get(node) ?? []) pool.giveBack(ip);
     },
     ...(options.script && { script: options.script }),
   });
@@ -186,7 +190,11 @@ const noSpdy = (): never => {
 const renewalFor = (count: number): number => Math.min(25_000, Math.max(10_000, count * 5));
 
 function describe(options: SimulatedNodesOptions, name: string, index: number): NodeDescription {
-  const { nodeRange = "172.24.0.0/14", podRange = "10.244.0.0/16", podMask = 24 } = options;
+  const { podRange = "10.244.0.0/16", podMask = 24 } = options;
+  const podCidrs = podRange.split(",").map((range) => partOf(range, range.includes(":") ? 64 : podMask, index));
+  const nodeRanges = podCidrs.map((range) =>
+    range.includes(":") ? "fd00:172:24::/64" : (options.nodeRange ?? "172.24.0.0/14"),
+  );
   const { capacity = defaultCapacity, labels, taints, kubeletVersion = "v1.36.4" } = options;
   return {
     name,
@@ -194,7 +202,7 @@ function describe(options: SimulatedNodesOptions, name: string, index: number): 
     ...(taints && { taints }),
     capacity,
     addresses: [
-      { type: "InternalIP", address: addressIn(nodeRange, index) },
+      ...nodeRanges.map((range) => ({ type: "InternalIP", address: addressIn(range, index) })),
       { type: "Hostname", address: name },
     ],
     system: {
@@ -210,7 +218,7 @@ function describe(options: SimulatedNodesOptions, name: string, index: number): 
       architecture: "amd64",
       swap: undefined,
     },
-    podCidrs: [partOf(podRange, podMask, index)],
+    podCidrs,
     port: kubeletPort,
     features: { supplementalGroupsPolicy: true },
   };

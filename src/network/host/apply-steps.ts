@@ -1,6 +1,6 @@
 import { inBatches } from "#base/collections.ts";
 import { ProgramFailed, runProgram } from "#base/host/run-program.ts";
-import type { NetworkStep, Stages } from "../local-network.ts";
+import type { NetworkStep, Stages } from "../network-step.ts";
 
 export interface ApplyOptions {
   readonly signal?: AbortSignal;

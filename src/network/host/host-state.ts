@@ -13,7 +13,7 @@ const nsfs = 0x6e736673;
 export async function readHostState(namespaces: readonly string[], prefix: readonly string[] = []): Promise<HostState> {
   const [links, routes, chains, inside] = await Promise.all([
     linksIn([...prefix, "ip"]),
-    run<readonly IpRoute[]>([...prefix, "ip", "-4", "-j", "route", "show", "table", "all"]),
+    run<readonly IpRoute[]>([...prefix, "ip", "-j", "route", "show", "table", "all"]),
     chainsIn(prefix),
     Promise.all(namespaces.filter((name) => namespaceNames().includes(name)).map(lookInto)),
   ]);
@@ -30,10 +30,19 @@ export async function readHostState(namespaces: readonly string[], prefix: reado
     namespaces: inside,
     nameServers: nameServers(),
     forwardDrops: chains
-      .filter(({ hook, policy, family }) => hook === "forward" && policy === "drop" && family !== "ip6")
+      .filter(({ hook, policy }) => hook === "forward" && policy === "drop")
       .map(({ family, table, name }) => ({ table: `${family} ${table}`, chain: name })),
     doesForward: readFileSync("/proc/sys/net/ipv4/ip_forward", "latin1").startsWith("1"),
+    doesForwardIpv6: doesForwardIpv6(),
   };
+}
+
+export function doesForwardIpv6(): boolean {
+  try {
+    return readFileSync("/proc/sys/net/ipv6/conf/all/forwarding", "latin1").startsWith("1");
+  } catch {
+    return false; // a kernel without IPv6 has no such file
+  }
 }
 
 /** What a plan's network needs to know of the host. */
@@ -68,7 +77,7 @@ interface NftChain {
 }
 
 async function linksIn(ip: readonly string[]): Promise<HostState["links"]> {
-  const links = await run<readonly IpLink[]>([...ip, "-d", "-4", "-j", "address"]);
+  const links = await run<readonly IpLink[]>([...ip, "-d", "-j", "address"]);
   // Programs of some versions write an empty object for each link that has none of the asked addresses.
   return links
     .filter(({ ifname }) => ifname !== undefined)
@@ -114,7 +123,7 @@ function namespaceNames(): readonly string[] {
 
 function nameServers(): readonly string[] {
   try {
-    return [...readFileSync("/etc/resolv.conf", "utf8").matchAll(/^nameserver\s+([\d.]+)\s*$/gm)].flatMap(
+    return [...readFileSync("/etc/resolv.conf", "utf8").matchAll(/^nameserver\s+([\d.]+|[\da-f:.]+)\s*$/gim)].flatMap(
       ([, address]) => address ?? [],
     );
   } catch {

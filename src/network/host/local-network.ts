@@ -1,13 +1,7 @@
 // Makes and removes the network of a cluster on this machine.
 import { ProgramFailed, runProgram } from "#base/host/run-program.ts";
-import {
-  type LocalNetwork,
-  type LocalNode,
-  stepsDown,
-  stepsToRoute,
-  stepsToUnplug,
-  stepsUp,
-} from "../local-network.ts";
+import { stepsToRoute } from "../host-routes.ts";
+import { type LocalNetwork, type LocalNode, stepsDown, stepsToUnplug, stepsUp } from "../local-network.ts";
 import { type ApplyOptions, applySteps } from "./apply-steps.ts";
 import { namespacesOf, readHostState } from "./host-state.ts";
 
