@@ -5,6 +5,7 @@ import { delayFlag, durationFlag } from "#cli/duration-flag.ts";
 import { type Flags, type FlagValues, flagsHelp, parseFlags } from "#cli/flags.ts";
 import { asCertificates, asPrivateKey, flagFile } from "#cli/host/flag-file.ts";
 import type { ControllerSettings } from "#controllers/list.ts";
+import { rangeAllocator } from "#controllers/node-ipam/settings.ts";
 import { aloneFlags } from "../alone/flags.ts";
 import { runAlone } from "../alone/run-alone.ts";
 import { controllerManager } from "../controller-manager.ts";
@@ -50,6 +51,12 @@ const flags = {
   "root-ca-file": { type: "string", value: "FILE", help: "Authority of the API server, which pods are told" },
   "allocate-node-cidrs": { type: "bool", default: false, help: "Give each node a network for its pods" },
   "cluster-cidr": { type: "strings", value: "CIDRS", help: "Where those are taken from" },
+  "cidr-allocator-type": {
+    type: "string",
+    value: "NAME",
+    default: rangeAllocator,
+    help: "Who gives those networks: RangeAllocator",
+  },
   "node-cidr-mask-size": {
     type: "int",
     help: "How many bits the prefix of a node's network has (default 24, 64 for IPv6)",
@@ -205,6 +212,7 @@ function nodeSettings(settings: Settings): Pick<ControllerSettings, "nodeIpam" |
   const [ipv4, ipv6] = [settings["node-cidr-mask-size-ipv4"] ?? size, settings["node-cidr-mask-size-ipv6"] ?? size];
   const nodeIpam = {
     clusterCidrs: settings["cluster-cidr"],
+    allocator: settings["cidr-allocator-type"],
     serviceCidrs: settings["service-cluster-ip-range"],
     nodeMaskSizes: { ...(ipv4 !== undefined && { ipv4 }), ...(ipv6 !== undefined && { ipv6 }) },
   };

@@ -82,6 +82,7 @@ test("no two holders have overlapping networks, whatever is taken and given back
 test("settings that make no sense are refused", () => {
   const rows: readonly [NodeIpamSettings, RegExp][] = [
     [{ clusterCidrs: [] }, /Must specify --cluster-cidr/],
+    [{ clusterCidrs: ["10.0.0.0/16"], allocator: "CloudAllocator" }, /The ipam CloudAllocator is not available/],
     [{ clusterCidrs: ["10.0.0.0"] }, /invalid CIDR address: 10\.0\.0\.0/],
     [{ clusterCidrs: ["10.0.0.0/16", "10.1.0.0/16"] }, /not configured as dual stack/],
     [{ clusterCidrs: ["10.0.0.0/16", "fd00::/48", "10.1.0.0/16"] }, /more than max allowed of 2/],

@@ -9,16 +9,21 @@ export interface NodeIpamSettings {
   readonly clusterCidrs: readonly string[];
   /** How many bits the prefix of a node's network has; defaults to 24 and 64. */
   readonly nodeMaskSizes?: { readonly ipv4?: number; readonly ipv6?: number };
+  /** Who gives the networks; the default is the only one that is left upstream, since clouds have managers of their own. */
+  readonly allocator?: string;
   /** Networks of services: where they overlap, nodes get nothing. */
   readonly serviceCidrs?: readonly string[];
   /** Networks that nodes have by other ways: no others get them. */
   readonly reserved?: readonly string[];
 }
 
+export const rangeAllocator = "RangeAllocator";
+
 /** One for each of the cluster's networks. Throws UsageError. */
 export function networksOf({
   clusterCidrs,
   nodeMaskSizes,
+  allocator = rangeAllocator,
   serviceCidrs = [],
   reserved = [],
 }: NodeIpamSettings): readonly Networks[] {
@@ -26,6 +31,10 @@ export function networksOf({
   const wholes = clusterCidrs.map((text) => parsed("--cluster-cidr", text));
   const services = serviceCidrs.map((text) => parsed("--service-cluster-ip-range", text));
   const count = wholes.length;
+  if (allocator !== rangeAllocator)
+    throw new UsageError(
+      `built-in cloud providers are disabled. The ipam ${allocator} is not available; --cidr-allocator-type can be ${rangeAllocator}`,
+    );
   if (count === 0) throw new UsageError("Must specify --cluster-cidr if --allocate-node-cidrs is set");
   if (count > 2) throw new UsageError(`length of clusterCIDRs is:${count} more than max allowed of 2`);
   if (count === 2 && wholes[0]?.address.family === wholes[1]?.address.family)
