@@ -3,7 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AssemblyOptions } from "#apiserver/assembly/options.ts";
 import { basicPasswords } from "#apiserver/authentication/basic-passwords.ts";
+import type { TokenKeys } from "#apiserver/authentication/service-account-tokens.ts";
 import { staticTokens } from "#apiserver/authentication/token-authenticators.ts";
+import { type ExternalSignerOptions, externalSigner } from "#apiserver/host/external-signer.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
 import { systemClock } from "#base/clock.ts";
 import { DurationError, parseDuration } from "#base/duration.ts";
@@ -41,6 +43,11 @@ export const identityFlags = {
     type: "string",
     value: "FILE",
     help: "Key that signs tokens of service accounts; defaults to one of our own",
+  },
+  "service-account-signing-endpoint": {
+    type: "string",
+    value: "SOCKET",
+    help: "Socket of a service that signs tokens of service accounts and has the keys to check them, instead of files",
   },
   "service-account-key-file": {
     type: "strings",
@@ -83,7 +90,12 @@ type IdentityOptions = Pick<
   "authenticators" | "tokens" | "bootstrapTokens" | "servesAnonymous" | "serviceAccounts" | "audiences"
 >;
 
-export function identityOptions(settings: IdentitySettings, clientCa: string | undefined): IdentityOptions {
+/** `signer` is the service that `--service-account-signing-endpoint` names, once it has answered. */
+export function identityOptions(
+  settings: IdentitySettings,
+  clientCa: string | undefined,
+  signer?: TokenKeys,
+): IdentityOptions {
   const given = settings["service-account-issuer"];
   const issuers = given.length > 0 ? given : [defaultIssuer];
   const audiences = settings["api-audiences"].length > 0 ? settings["api-audiences"] : issuers;
@@ -100,13 +112,15 @@ export function identityOptions(settings: IdentitySettings, clientCa: string | u
     servesAnonymous: settings["anonymous-auth"],
     audiences,
     serviceAccounts: {
-      keys: tokenKeys(
-        signingKey(settings),
-        settings["service-account-key-file"].map((file) => flagFile("service-account-key-file", file, asPublicKey)),
-      ),
+      keys:
+        signer ??
+        tokenKeys(
+          signingKey(settings),
+          settings["service-account-key-file"].map((file) => flagFile("service-account-key-file", file, asPublicKey)),
+        ),
       issuers,
       keySetUrl: settings["service-account-jwks-uri"],
-      maxExpirationSeconds: maxExpirationSeconds(settings["service-account-max-token-expiration"]),
+      maxExpirationSeconds: maxExpirationSeconds(settings["service-account-max-token-expiration"], signer?.maxSeconds),
       extendExpiration: settings["service-account-extend-token-expiration"],
     },
   };
@@ -131,14 +145,34 @@ function signingKey(settings: IdentitySettings): string {
   return privateKey;
 }
 
-function maxExpirationSeconds(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
+function maxExpirationSeconds(text: string | undefined, ofSigner: number | undefined): number | undefined {
+  if (text === undefined) return ofSigner;
   const seconds = Number(durationOf(text)) / 1e9;
   if (seconds < minMaxSeconds || seconds > maxMaxSeconds)
     throw new UsageError(
       `--service-account-max-token-expiration is at least 1h and at most 2^32 seconds, not ${JSON.stringify(text)}`,
     );
+  if (ofSigner !== undefined && seconds > ofSigner)
+    throw new UsageError(
+      `--service-account-max-token-expiration: the signer lets tokens live ${ofSigner} s at most, not ${seconds} s`,
+    );
   return seconds;
+}
+
+/** The service that signs, where one is named. Rejects if it does not answer as it should. */
+export async function externalSignerOf(
+  settings: IdentitySettings,
+  world: Omit<ExternalSignerOptions, "endpoint">,
+): Promise<TokenKeys | undefined> {
+  const endpoint = settings["service-account-signing-endpoint"];
+  if (endpoint === undefined) return undefined;
+  for (const flag of ["service-account-signing-key-file", "service-account-key-file"] as const)
+    if ((settings[flag] ?? []).length > 0)
+      throw new UsageError(`--${flag} and --service-account-signing-endpoint cannot be given together`);
+  const path = endpoint.replace(/^unix:(\/\/)?/, "");
+  if (!/^(\/|@)./.test(path))
+    throw new UsageError(`--service-account-signing-endpoint: ${JSON.stringify(endpoint)} is no absolute path`);
+  return externalSigner({ ...world, endpoint: `unix://${path}` });
 }
 
 function durationOf(text: string): bigint {

@@ -23,6 +23,10 @@ export interface TokenKeys {
   verify(token: string): Promise<Uint8Array>;
   /** The public keys, for others to check tokens with. */
   readonly keySet: { readonly keys: readonly { readonly alg?: string }[] };
+  /** How long others may keep them; an hour by default. */
+  readonly keySetSeconds?: number;
+  /** The longest life of a token that they sign; any by default. */
+  readonly maxSeconds?: number;
 }
 
 export interface ServiceAccountTokenSettings {

@@ -30,20 +30,35 @@ export function tokenKeys(signing: string, others: readonly string[] = []): Toke
     claimedIssuer: claimedIssuerOf,
 
     async verify(token) {
-      const kid = unlessMalformed(() => decodeProtectedHeader(token).kid);
+      const kid = keyIdOf(token);
       const candidates = kid === undefined ? [...byId.values()] : [byId.get(kid)].filter((one) => one !== undefined);
-      if (candidates.length === 0) throw new TokenError("invalid signature, no keys found");
-      for (const { key, alg } of candidates) {
-        try {
-          // Only the algorithm of the key will do: the token has no say in how it is checked.
-          return (await compactVerify(token, key, { algorithms: [alg] })).payload;
-        } catch (error) {
-          if (!(error instanceof errors.JOSEError)) throw error; // of another key, or of none
-        }
-      }
-      throw new TokenError("invalid signature");
+      return verifiedBy(candidates, token);
     },
   };
+}
+
+/** A public key, and the one algorithm that it is good for. */
+export interface VerificationKey {
+  readonly key: KeyObject;
+  readonly alg: string;
+}
+
+/** Which key a token says that it was signed with, before anything of it is believed. */
+export const keyIdOf = (token: string): string | undefined =>
+  unlessMalformed(() => decodeProtectedHeader(token).kid) || undefined;
+
+/** What a token says if one of the keys signed it. Throws TokenError if none did. */
+export async function verifiedBy(candidates: readonly VerificationKey[], token: string): Promise<Uint8Array> {
+  if (candidates.length === 0) throw new TokenError("invalid signature, no keys found");
+  for (const { key, alg } of candidates) {
+    try {
+      // Only the algorithm of the key will do: the token has no say in how it is checked.
+      return (await compactVerify(token, key, { algorithms: [alg] })).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) throw error; // of another key, or of none
+    }
+  }
+  throw new TokenError("invalid signature");
 }
 
 /** Who a token says it is from, before anything of it is believed; undefined of what is no token. */
@@ -58,7 +73,7 @@ const keyId = (key: KeyObject): string =>
 
 const curves: Readonly<Record<string, string>> = { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" };
 
-function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
+export function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
   const alg = asymmetricKeyType === "rsa" ? "RS256" : curves[asymmetricKeyDetails?.namedCurve ?? ""];
   if (alg === undefined)
     throw new Error(`keys of service accounts are RSA or elliptic of 256, 384 or 521 bits, not ${asymmetricKeyType}`);

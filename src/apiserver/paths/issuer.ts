@@ -5,14 +5,18 @@ import { nothingProduced } from "#wire/status.ts";
 
 export interface Issuer {
   readonly issuers: readonly string[];
-  readonly keys: { readonly keySet: { readonly keys: readonly { readonly alg?: string }[] } };
+  readonly keys: {
+    readonly keySet: { readonly keys: readonly { readonly alg?: string }[] };
+    /** How long others may keep them; an hour by default. */
+    readonly keySetSeconds?: number;
+  };
   /** Where others find the keys; defaults to this server. */
   readonly keySetUrl?: string | undefined;
 }
 
 export const configurationPath = "/.well-known/openid-configuration";
 export const keySetPath = "/openid/v1/jwks";
-const forAnHour = { "cache-control": "public, max-age=3600" };
+const kept = ({ keySetSeconds = 3600 }: Issuer["keys"]) => ({ "cache-control": `public, max-age=${keySetSeconds}` });
 
 /** Caches keep the answer, so nothing of it may come from the request: a client with a Host of its own would lead others to its keys. */
 export function issuerConfiguration({ issuers, keys, keySetUrl }: Issuer, external: string): HttpResponse | undefined {
@@ -26,7 +30,7 @@ export function issuerConfiguration({ issuers, keys, keySetUrl }: Issuer, extern
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: [...new Set(keys.keySet.keys.flatMap(({ alg }) => alg ?? []))].sort(),
   };
-  return { code: 200, headers: { "content-type": "application/json", ...forAnHour }, body: JSON.stringify(content) };
+  return { code: 200, headers: { "content-type": "application/json", ...kept(keys) }, body: JSON.stringify(content) };
 }
 
 const keySetType = "application/jwk-set+json";
@@ -34,5 +38,5 @@ const keySetType = "application/jwk-set+json";
 export function keySet({ headers }: HttpRequest, { keys }: Issuer): HttpResponse {
   if (!isProduced(headers.accept ?? "", [{ mediaType: keySetType, streams: false }]))
     throw nothingProduced([keySetType]);
-  return { code: 200, headers: { "content-type": keySetType, ...forAnHour }, body: JSON.stringify(keys.keySet) };
+  return { code: 200, headers: { "content-type": keySetType, ...kept(keys) }, body: JSON.stringify(keys.keySet) };
 }

@@ -66,7 +66,10 @@ export const tokenRequest =
     const token = await tokens.issue(account, bound, {
       audiences: spec.audiences,
       ...(extends_
-        ? { seconds: extendedSeconds, warnAfterSeconds: spec.expirationSeconds }
+        ? {
+            seconds: Math.min(extendedSeconds, options.keys.maxSeconds ?? extendedSeconds),
+            warnAfterSeconds: spec.expirationSeconds,
+          }
         : { seconds: spec.expirationSeconds }),
     });
     const status = { token, expirationTimestamp: timeOf(now + spec.expirationSeconds * 1000) };

@@ -28,7 +28,7 @@ import { authorizationOf, letsEverybodyIn } from "../authorization-settings.ts";
 import { componentProbe } from "../component-probe.ts";
 import { openEncrypted } from "../encryption-settings.ts";
 import { trusting } from "../front-proxy.ts";
-import { identityOptions } from "../identity-options.ts";
+import { externalSignerOf, identityOptions } from "../identity-options.ts";
 import { warnOfIneffective } from "../ineffective-flags.ts";
 import type { LiveCertificates } from "../live-certificates.ts";
 import { checkStore, openStore } from "../open-store.ts";
@@ -50,13 +50,15 @@ interface World {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly certificates: LiveCertificates<ServerCertificates>;
+  readonly signer: Awaited<ReturnType<typeof externalSignerOf>>;
 }
 
 /** Returns when the signal aborts and what was under way is done. Throws UsageError before anything is opened. */
 export async function runApiServer(settings: ApiServerSettings, log: Log, signal: AbortSignal): Promise<void> {
   checkFlags(settings, log);
   const certificates = serverCertificates(settings, { clock: systemClock, log });
-  const world: World = { log, signal, certificates };
+  const signer = await externalSignerOf(settings, { clock: systemClock, log, signal });
+  const world: World = { log, signal, certificates, signer };
   const plan = planOf(settings, world);
   const address = addressFor(settings, plan.network);
   const delayMs = delayFlag("shutdown-delay-duration", settings["shutdown-delay-duration"]);
@@ -96,9 +98,9 @@ function checkFlags(settings: ApiServerSettings, log: Log): void {
 }
 
 /** What the flags say of the server, before anything is opened. */
-function planOf(settings: ApiServerSettings, { log, signal, certificates }: World) {
+function planOf(settings: ApiServerSettings, { log, signal, certificates, signer }: World) {
   const { clientCa, proxy } = certificates.current;
-  const identity = identityOptions(settings, clientCa);
+  const identity = identityOptions(settings, clientCa, signer);
   const outside = { clock: systemClock, log, signal };
   const ownIssuers = identity.serviceAccounts?.issuers ?? [];
   const issuers = tokenIssuers(settings, { ...outside, audiences: identity.audiences, ownIssuers });

@@ -65,6 +65,15 @@ const wrong: readonly (readonly [flags: readonly string[], told: RegExp])[] = [
   ],
   [[...inMemory, `--service-account-key-file=${missing}`], /^--service-account-key-file: ENOENT/],
   [[...inMemory, `--service-account-signing-key-file=${nonsense}`], /^--service-account-signing-key-file: /],
+  [
+    [...inMemory, `--service-account-key-file=${missing}`, "--service-account-signing-endpoint=/run/s.sock"],
+    /^--service-account-key-file and --service-account-signing-endpoint cannot be given together$/,
+  ],
+  [
+    [...inMemory, "--service-account-signing-endpoint=s.sock"],
+    /^--service-account-signing-endpoint: "s.sock" is no absolute path$/,
+  ],
+  [[...inMemory, "--ir-percentile=0"], /^--ir-percentile: must be a number from 1 to 100, not 0$/],
   [[...inMemory, `--kubelet-certificate-authority=${missing}`], /^--kubelet-certificate-authority: ENOENT/],
 ];
 
