@@ -12,10 +12,12 @@ import { matchConditionOf } from "#apiserver/authorization/match-condition.ts";
 import type { AuthorizersOf, OwnAuthorizers } from "#apiserver/authorization/own-authorizers.ts";
 import { webhookAuthorizer } from "#apiserver/authorization/webhook.ts";
 import { kubeconfigWebhook } from "#apiserver/host/kubeconfig-webhook.ts";
+import { reloadCounter } from "#apiserver/host/reload-counter.ts";
 import { ReloadedFile, type ReloadOptions } from "#apiserver/host/reloaded-file.ts";
 import { reviewWebhook } from "#apiserver/webhook/review.ts";
 import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
+import type { MetricRegistry } from "#base/metrics.ts";
 import { durationFlag } from "#cli/duration-flag.ts";
 import type { FlagValues } from "#cli/flags.ts";
 import { flagFile } from "#cli/host/flag-file.ts";
@@ -59,8 +61,13 @@ export const authorizationFlags = {
 
 type AuthorizationSettings = FlagValues<typeof authorizationFlags>;
 
+interface AuthorizationWorld extends ReloadOptions {
+  /** Where it is counted how often the configuration is read again. */
+  readonly metrics?: MetricRegistry;
+}
+
 /** Reads what the flags name now, so that a mistake is found before anything is served. Throws UsageError. */
-export function authorizationOf(settings: AuthorizationSettings, world: ReloadOptions): AuthorizersOf {
+export function authorizationOf(settings: AuthorizationSettings, world: AuthorizationWorld): AuthorizersOf {
   const file = settings["authorization-config"];
   const made = new Map<WebhookSettings, Authorizer>();
   const abac = abacOf(settings);
@@ -97,9 +104,11 @@ export function authorizationOf(settings: AuthorizationSettings, world: ReloadOp
   };
 }
 
-function opened<T>(file: string, read: (text: string) => T, world: ReloadOptions): ReloadedFile<T> {
+function opened<T>(file: string, read: (text: string) => T, world: AuthorizationWorld): ReloadedFile<T> {
+  const { metrics, clock } = world;
   try {
-    return ReloadedFile.open(file, read, world);
+    const counted = metrics && reloadCounter(metrics, "authorization", clock);
+    return ReloadedFile.open(file, read, { ...world, counted });
   } catch (cause) {
     throw new Error("--authorization-config", { cause });
   }

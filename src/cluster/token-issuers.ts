@@ -11,12 +11,14 @@ import type { TokenAuthenticator } from "#apiserver/authentication/token-authent
 import { webhookTokens } from "#apiserver/authentication/webhook-tokens.ts";
 import { RemoteIssuerKeys } from "#apiserver/host/issuer-keys.ts";
 import { kubeconfigWebhook } from "#apiserver/host/kubeconfig-webhook.ts";
+import { reloadCounter } from "#apiserver/host/reload-counter.ts";
 import { ReloadedFile } from "#apiserver/host/reloaded-file.ts";
 import { claimedIssuerOf } from "#apiserver/host/token-keys.ts";
 import { reviewWebhook } from "#apiserver/webhook/review.ts";
 import type { Clock } from "#base/clock.ts";
 import { UsageError } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
+import type { MetricRegistry } from "#base/metrics.ts";
 import { durationFlag } from "#cli/duration-flag.ts";
 import type { FlagValues } from "#cli/flags.ts";
 import { asCertificates, flagFile } from "#cli/host/flag-file.ts";
@@ -65,6 +67,8 @@ export interface TokenIssuerWorld {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** Where it is counted how often the configuration is read again. */
+  readonly metrics?: MetricRegistry;
   /** Audiences that tokens must be for: the names of this server. */
   readonly audiences: readonly string[];
   /** Who issues tokens of service accounts. */
@@ -113,8 +117,10 @@ function structuredIssuers(path: string, world: TokenIssuerWorld) {
     });
     return { issuers: jwt.map((settings) => issuerOf(settings, world)), anonymous };
   };
+  const { metrics, clock } = world;
   try {
-    return ReloadedFile.open(path, read, world);
+    const counted = metrics && reloadCounter(metrics, "authentication", clock);
+    return ReloadedFile.open(path, read, { ...world, counted });
   } catch (cause) {
     throw new Error("--authentication-config", { cause });
   }

@@ -7,6 +7,7 @@ import { type JWTPayload, SignJWT } from "jose";
 import { testServer } from "#apiserver/testing.ts";
 import { ManualClock, systemClock } from "#base/clock.ts";
 import { createLog, silentLog } from "#base/log.ts";
+import { MetricRegistry } from "#base/metrics.ts";
 import { parseFlags } from "#cli/flags.ts";
 import { authorizationFlags, authorizationOf } from "#cluster/authorization-settings.ts";
 import { Certificates } from "#cluster/certificates.ts";
@@ -40,10 +41,10 @@ async function issuer(t: TestContext) {
 const audiences = ["https://kubernetes.default.svc"];
 const now = Date.parse("2026-06-01T00:00:00Z") / 1000;
 
-function authenticate(flags: readonly string[], clock: ManualClock) {
+function authenticate(flags: readonly string[], clock: ManualClock, metrics = new MetricRegistry()) {
   const settings = parseFlags(tokenIssuerFlags, flags).flags;
   const { signal } = new AbortController();
-  const world = { clock, log: silentLog, signal, audiences, ownIssuers: ["https://own"] };
+  const world = { clock, log: silentLog, signal, metrics, audiences, ownIssuers: ["https://own"] };
   const { tokens } = tokenIssuers(settings, world);
   return async (token: string): Promise<string> => {
     for (const ask of tokens) {
@@ -164,7 +165,8 @@ test("a configuration of several issuers is read again when it changes, and a br
     JSON.stringify({ apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthenticationConfiguration", jwt: list });
   const path = one.file("authentication.yaml", config(jwt(one, "one:")));
   const clock = new ManualClock(now * 1000);
-  const who = authenticate([`--authentication-config=${path}`], clock);
+  const metrics = new MetricRegistry();
+  const who = authenticate([`--authentication-config=${path}`], clock, metrics);
   const claims = { aud: "us", exp: now + 3600, sub: "ann", id: "7", hd: "acme" };
   const ofOne = await one.sign({ ...claims, iss: one.url });
   const ofTwo = await two.sign({ ...claims, iss: two.url });
@@ -175,6 +177,12 @@ test("a configuration of several issuers is read again when it changes, and a br
   one.file("authentication.yaml", "jwt: [");
   await clock.advance(60_000);
   assert.equal(await who(ofTwo), "ann []");
+  const counted = await metrics.text();
+  for (const status of ["success", "failure"])
+    assert.ok(
+      counted.includes(`apiserver_authentication_config_controller_automatic_reloads_total{status="${status}"} 1\n`),
+      counted,
+    );
 });
 
 test("claims and users are mapped and checked by expressions, and one that fails lets nobody in", async (t) => {
@@ -331,7 +339,8 @@ test("webhooks of an authorization configuration are asked in order, cached, and
   const { signal } = new AbortController();
   const settings = parseFlags(authorizationFlags, [`--authorization-config=${path}`]).flags;
   const never = () => ({ decision: "none" }) as const;
-  const choose = authorizationOf(settings, { clock, log: silentLog, signal })({ node: never, rbac: never });
+  const metrics = new MetricRegistry();
+  const choose = authorizationOf(settings, { clock, log: silentLog, signal, metrics })({ node: never, rbac: never });
   assert.ok(typeof choose === "function");
   const ask = async (verb: string) => {
     for (const authorizer of choose()) {
@@ -374,6 +383,10 @@ test("webhooks of an authorization configuration are asked in order, cached, and
   place.file("authorization.yaml", config("NoOpinion"));
   await clock.advance(60_000);
   assert.equal(await ask("patch"), "none");
+  assert.match(
+    await metrics.text(),
+    /^apiserver_authorization_config_controller_automatic_reloads_total\{status="success"\} 1$/m,
+  );
 });
 
 test("a kubectl that shows a token of an issuer, or of a credential plugin, is who the token says", async (t) => {

@@ -8,6 +8,7 @@ import type { StoreEngine } from "#store/engine.ts";
 import { parseEncryptionConfiguration } from "../encryption/configuration.ts";
 import { storedResource } from "../encryption/resource-names.ts";
 import { EncryptionProviders, type EncryptionWorld } from "./encryption-providers.ts";
+import { reloadCounter } from "./reload-counter.ts";
 import { reloadMs } from "./reloaded-file.ts";
 
 export interface EncryptionFileOptions extends EncryptionWorld {
@@ -34,7 +35,7 @@ export class EncryptionFile implements StoreEncryption {
     this.#text = text;
     this.#current = current;
     const { metrics, reloads } = options;
-    this.#count = reloads && metrics ? reloadCounter(metrics, options) : () => undefined;
+    this.#count = reloads && metrics ? reloadCounter(metrics, "encryption", options.clock) : () => undefined;
   }
 
   /** Throws an Error that says what is wrong with the file. */
@@ -151,22 +152,4 @@ function configuration(path: string, text: string) {
   } catch (cause) {
     throw new Error(`encryption provider configuration file ${JSON.stringify(path)}`, { cause });
   }
-}
-
-function reloadCounter(metrics: MetricRegistry, { clock }: EncryptionWorld): (status: "success" | "failure") => void {
-  const common = { labels: ["status"], stability: "ALPHA" } as const;
-  const total = metrics.counter({
-    name: "apiserver_encryption_config_controller_automatic_reloads_total",
-    help: "How often the encryption configuration was read again.",
-    ...common,
-  });
-  const last = metrics.gauge({
-    name: "apiserver_encryption_config_controller_automatic_reload_last_timestamp_seconds",
-    help: "When that was last.",
-    ...common,
-  });
-  return (status) => {
-    total.of(status).add();
-    last.of(status).set(clock.now() / 1000);
-  };
 }

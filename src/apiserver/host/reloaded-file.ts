@@ -1,12 +1,15 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
+import type { CountReload } from "./reload-counter.ts";
 
 export interface ReloadOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Ends the looking. */
   readonly signal: AbortSignal;
+  /** Told of each time that a file has changed. */
+  readonly counted?: CountReload | undefined;
 }
 
 /** As often as upstream looks. */
@@ -24,7 +27,8 @@ export class ReloadedFile<T> {
   }
 
   /** `read` throws for a text that it cannot use. Throws what it throws, the first time. */
-  static open<T>(path: string, read: (text: string) => T, { clock, log, signal }: ReloadOptions): ReloadedFile<T> {
+  static open<T>(path: string, read: (text: string) => T, options: ReloadOptions): ReloadedFile<T> {
+    const { clock, log, signal, counted } = options;
     let text = readFileSync(path, "utf8");
     const file = new ReloadedFile(read(text));
     const look = (): void => {
@@ -34,9 +38,11 @@ export class ReloadedFile<T> {
         if (now !== text) {
           text = now;
           file.#value = read(now);
+          counted?.("success");
           log.info("a file was read again", { path });
         }
       } catch (error) {
+        counted?.("failure");
         log.error("a file cannot be read again; what it said before goes on to count", { path, error });
       }
       cancel = clock.after(reloadMs, look);

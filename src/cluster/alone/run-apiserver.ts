@@ -50,6 +50,7 @@ interface World {
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly certificates: LiveCertificates<ServerCertificates>;
+  readonly metrics: ReturnType<typeof processMetrics>;
   readonly signer: Awaited<ReturnType<typeof externalSignerOf>>;
 }
 
@@ -58,13 +59,13 @@ export async function runApiServer(settings: ApiServerSettings, log: Log, signal
   checkFlags(settings, log);
   const certificates = serverCertificates(settings, { clock: systemClock, log });
   const signer = await externalSignerOf(settings, { clock: systemClock, log, signal });
-  const world: World = { log, signal, certificates, signer };
+  const metrics = processMetrics();
+  const world: World = { log, signal, certificates, signer, metrics };
   const plan = planOf(settings, world);
   const address = addressFor(settings, plan.network);
   const delayMs = delayFlag("shutdown-delay-duration", settings["shutdown-delay-duration"]);
   const spoken = { ...tlsBy(settings), ...http2By(settings, systemRandom) };
   const connections = connectionsOf(settings, certificates);
-  const metrics = processMetrics();
   const parts = { clock: systemClock, random: systemRandom, log, metrics };
   const audit = await auditOf(settings, parts);
   const { store, healthChecks } = await openEncrypted(settings, parts, () => openStore(settings, log, metrics));
@@ -98,10 +99,10 @@ function checkFlags(settings: ApiServerSettings, log: Log): void {
 }
 
 /** What the flags say of the server, before anything is opened. */
-function planOf(settings: ApiServerSettings, { log, signal, certificates, signer }: World) {
+function planOf(settings: ApiServerSettings, { log, signal, certificates, signer, metrics }: World) {
   const { clientCa, proxy } = certificates.current;
   const identity = identityOptions(settings, clientCa, signer);
-  const outside = { clock: systemClock, log, signal };
+  const outside = { clock: systemClock, log, signal, metrics };
   const ownIssuers = identity.serviceAccounts?.issuers ?? [];
   const issuers = tokenIssuers(settings, { ...outside, audiences: identity.audiences, ownIssuers });
   return {
