@@ -316,6 +316,7 @@ export function steady(text: string, urls: readonly string[]): string {
       .replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b/g, "<time>")
       .replace(/\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, "<time>")
       .replace(/(resourceVersion"?: ?)"\d+"/g, '$1"<version>"')
+      .replace(/\b(resourceVersion:)\d+/g, "$1<version>") // as Go prints a map
       .replace(/(resourceVersion\\":\\"|resourceVersion","value":")\d+/g, "$1<version>")
       .replace(/\bkubectl\/v1\.\d+\.[\w.-]+/g, "kubectl/<release>")
       .replace(/(Resource ?Version:? +)\d+/g, "$1<version>")
