@@ -85,7 +85,7 @@ const cases = (manifest: string, again: string): readonly Case[] => [
     rounds: 3,
     isInNewNamespace: true,
   },
-  // A real one asks for what it needs to patch each object, and holds itself back to a few requests a second: half a second for each.
+  // Fewer, since a real one takes many times as long for an object that is there already.
   { name: `apply of ${appliedAgainCount} objects again`, args: ["apply", "-f", again], atMost: 1, rounds: 1 },
 ];
 
