@@ -11,6 +11,7 @@ import { signers } from "#controllers/certificates/signer-names.ts";
 import { withConnection } from "../join/start-machine.ts";
 import { kubeconfig as kubeconfigText } from "../kubeconfig.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
+import { readSettings } from "../local/settings.ts";
 import { requestCertificate } from "../node/request-certificate.ts";
 
 const flags = {
@@ -29,7 +30,8 @@ export const kubeconfig: Command = {
   use: "kubeconfig [FLAGS]",
   help: [
     "Prints a kubeconfig with the cluster alone: as its administrator, or for somebody else, who then has no rights but those that bindings",
-    "give to the user or to the groups. A certificate cannot be taken back, so let it end soon.",
+    "give to the user or to the groups. A certificate cannot be taken back, so let it end soon. Of several API servers, one that answers is",
+    "named.",
     "",
     flagsHelp(flags),
     "",
@@ -44,6 +46,10 @@ export const kubeconfig: Command = {
     place.mustExist();
     if (!existsSync(place.adminKubeconfig))
       throw new Error(`cluster ${JSON.stringify(place.name)} has never been started; run "knarr up"`);
+    if (readSettings(place)?.ha) {
+      const { nameWorkingServer } = await import("../join/working-server.ts"); // with gRPC
+      await nameWorkingServer(place);
+    }
     if (asked.user === undefined && asked.group.length > 0) throw new UsageError("--group says groups of a --user");
     process.stdout.write(
       asked.user === undefined ? readFileSync(place.adminKubeconfig, "utf8") : await forUser(place, asked.user, asked),
