@@ -59,6 +59,16 @@ test("three control planes: the leader's process is killed, the others write and
   assert.equal(await pods(one), 7, "no pod is made twice");
   await until("the end of the dead server's address", async () => !(await servers(one))?.includes(victim.address));
 
+  const working = JSON.parse(await victim.does("kubeconfig", tour.name)).clusters[0].cluster.server;
+  assert.ok(
+    [one, other].some(({ address }) => working === `https://${address}:6443`),
+    working,
+  );
+  assert.ok(
+    await kubectl(victim, "get", "nodes"),
+    "the kubeconfig of the machine that is down names another server now",
+  );
+
   const refused = await one.knarr("leave", tour.name);
   assert.match(refused.said, new RegExp(`etcd would have 2 members, of which ${victim.name} does not answer`));
   assert.equal(refused.code, 1);

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "#base/clock.ts";
@@ -32,6 +33,12 @@ export interface Ran {
   readonly code: number;
   /** Standard output and standard error. */
   readonly said: string;
+}
+
+export interface KeptProgram extends AsyncDisposable {
+  lines(): readonly Readonly<Record<string, unknown>>[];
+  /** Resolves with its last line. */
+  stop(): Promise<Readonly<Record<string, unknown>>>;
 }
 
 const ip = (...args: readonly string[]) => execFileSync("ip", args, { stdio: ["ignore", "pipe", "pipe"] });
@@ -62,6 +69,12 @@ export class Machines implements AsyncDisposable {
     ip("-n", this.#switch, "link", "set", port, "master", "switch", "up");
     await machine.shell(`ip link set lo up && ip address add ${machine.address}/24 dev eth0 && ip link set eth0 up`);
     return machine;
+  }
+
+  /** Connects a machine to the switch, or cuts it off. */
+  plug(machine: TestMachine, isIn: boolean): void {
+    const port = `port${machine.address.split(".").at(-1)}`;
+    ip("-n", this.#switch, "link", "set", port, isIn ? "up" : "down");
   }
 
   /** Makes the switch one that carries the machines' own addresses alone, as those of clouds do. */
@@ -139,8 +152,31 @@ export class TestMachine {
       const child = execFile("nsenter", args, { env, maxBuffer: 2 ** 26 }, (error, out, err) =>
         resolve({ code: error ? Number(error.code ?? 1) : 0, said: `${out}${err}` }),
       );
+      child.stdin?.on("error", () => undefined); // it ended before it read all: its code and its words tell why
       child.stdin?.end(input ?? "");
     });
+  }
+
+  /** A program that says what it does in lines of JSON, goes on until it reads a line, and then says one last thing. */
+  keep(command: readonly string[]): KeptProgram {
+    const args = ["-t", String(this.pid), "--net", "--mount", "--pid", "--uts", "--", ...command];
+    const child = spawn("nsenter", args, { stdio: ["pipe", "pipe", "inherit"] });
+    const ended = once(child, "close");
+    process.once("exit", () => child.kill("SIGKILL"));
+    const lines: Readonly<Record<string, unknown>>[] = [];
+    createInterface({ input: child.stdout }).on("line", (line) => lines.push(JSON.parse(line)));
+    return {
+      lines: () => lines,
+      async stop() {
+        child.stdin.end("stop\n");
+        await ended;
+        return lines.at(-1) ?? {};
+      },
+      async [Symbol.asyncDispose]() {
+        child.stdin.end(); // it ends by itself then; nsenter alone would leave it behind
+        await ended;
+      },
+    };
   }
 
   async shell(script: string): Promise<string> {
@@ -168,8 +204,9 @@ export class TestMachine {
 
   /** Ends the process of its cluster or of its node at once, with all that runs in it. */
   async killKnarr(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
-    const file = `/var/lib/knarr/${this.#all.cluster}/process.1`;
-    const { pid } = JSON.parse(await this.shell(`cat ${file}`)) as { readonly pid: number };
+    // Whoever takes the lock after another writes a file with the next number.
+    const last = `cd /var/lib/knarr/${this.#all.cluster} && cat $(ls -v process.* | tail -n 1)`;
+    const { pid } = JSON.parse(await this.shell(last)) as { readonly pid: number };
     await this.shell(`kill -${signal.slice(3)} ${pid}`);
     // Nobody on the machine waits for it, so it stays as a zombie.
     if (signal === "SIGKILL")
