@@ -61,6 +61,8 @@ export interface ClusterConfig {
   /** From which services of type LoadBalancer get their addresses: networks or ranges. */
   readonly loadBalancerAddresses: readonly string[];
   readonly nodes: (parts: NodeParts) => ClusterNodes;
+  /** Whether nodes have to be ready for the cluster to be; otherwise, as where somebody else brings their network, they have to be there. */
+  readonly waitsForReadyNodes?: boolean;
   /** Where nodes of other machines get networks from, and the account of the controllers that look after such machines. */
   readonly machines?: Pick<ControllerManagerSettings, "nodeIpam" | "machineAccount">;
   /** What the cluster has besides the objects that every cluster has. */
@@ -269,6 +271,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
       // What the API has of a node may be from before this process began.
       const expected = nodes.names.filter((name) => nodes.isOn(name));
       await unlessAborted(Promise.all(expected.map((name) => arrivalOf(name).promise)), signal);
+      if (config.waitsForReadyNodes === false) return;
       const registered = informers.of(Node);
       const missing = new Set(expected);
       const areReady = () => {

@@ -131,7 +131,10 @@ test("a cluster of both families carries connections of both", { skip: impossibl
     assert.deepEqual(await cluster.words("{.spec.ipFamilies[*]}", "service", "web"), ["IPv4", "IPv6"]);
     assert.deepEqual(await cluster.words("{.spec.ipFamilies[*]}", "service", "plain"), ["IPv4"]);
     for (const address of await cluster.words("{.status.podIPs[*].ip}", "pod", "client"))
-      assert.ok((await cluster.inside("cat", "/etc/hosts")).includes(`${address}\tclient\n`));
+      await until(
+        () => cluster.inside("cat", "/etc/hosts"),
+        (text) => text.includes(`${address}\tclient\n`),
+      );
   });
 
   await t.test("the host and pods reach pods, services, node ports and load balancers by both", async () => {
@@ -167,7 +170,10 @@ test("a cluster of both families carries connections of both", { skip: impossibl
     const other = `pods --selector=app=web --field-selector=spec.nodeName!=${node}`.split(" ");
     const [name = ""] = await cluster.words("{.items[0].metadata.name}", ...other);
     for (const address of await cluster.words("{.items[0].status.podIPs[*].ip}", ...other)) {
-      await cluster.inside("wget", "-qO-", "-T30", `http://${host(address)}/`);
+      await until(
+        () => cluster.inside("wget", "-qO-", "-T5", `http://${host(address)}/`),
+        (text) => text.includes("Welcome"),
+      );
       const clients = await cluster.words("{.status.podIPs[*].ip}", "pod", "client");
       const own = clients.find((one) => isIpv6(one) === isIpv6(address));
       await until(

@@ -109,6 +109,7 @@ async function runControlPlane(
         loadBalancerAddresses: settings["load-balancer-range"].split(","),
         nodes: nodes.make,
         ...(doesJoin(settings) && { machines: machineSettings(settings) }),
+        waitsForReadyNodes: !settings["no-network"],
         objects: nodes.objects,
         admission: pluginsAsked(settings),
         served: servedBy(settings["runtime-config"], settings["enable-admission-plugins"]),

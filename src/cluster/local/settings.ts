@@ -94,6 +94,10 @@ export const settingFlags = {
     help: "Range of node addresses, or one of each family (default 172.31.0.0/24; fd00:172:31::/64)",
   },
   "no-egress": { type: "bool", help: "Give pods and nodes no way out of this machine" },
+  "no-network": {
+    type: "bool",
+    help: "Leave out the pod network: nodes become ready when another network plugin brings a configuration into their cni folder",
+  },
   "no-network-policy": { type: "bool", help: "Let real nodes ignore network policies" },
   addons: {
     type: "strings",
@@ -129,6 +133,7 @@ export type Settings = UpFlags & {
   readonly "node-range": string;
   readonly "machine-network": MachineNetworkMode;
   readonly "no-egress": boolean;
+  readonly "no-network": boolean;
   readonly "no-network-policy": boolean;
   /** A proxy mode of the nodes. */
   readonly "proxy-mode": string;
@@ -161,6 +166,7 @@ export const usual: Settings = {
   "ip-family": "ipv4",
   ...rangeSettings(usualRanges([4])),
   "no-egress": false,
+  "no-network": false,
   "no-network-policy": false,
   addons: defaultAddons,
   "enable-admission-plugins": [],

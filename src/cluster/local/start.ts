@@ -134,7 +134,7 @@ function tellSteps({ settings }: StartOptions, steps: Steps, isReady: () => void
       steps.begin(`waiting for ${nodes}`);
     } else {
       isReady();
-      steps.done(`${nodes} ready`);
+      steps.done(settings["no-network"] ? `${nodes} there; a network plugin has to make them ready` : `${nodes} ready`);
     }
   };
 }

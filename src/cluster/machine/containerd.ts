@@ -24,6 +24,8 @@ export interface NodeContainerdOptions {
   readonly location: NodeLocation;
   /** Of its pods, one of each family. */
   readonly podRanges: readonly string[];
+  /** Whether somebody else joins its pods to a network, by a configuration in the folder `cni`; defaults to no. */
+  readonly hasForeignNetwork?: boolean;
   /** Largest packets of its pods; defaults to what the kernel chooses. */
   readonly mtu?: number;
   /** The control group of all pods of the node: `/knarr/<cluster>/<node>`. */
@@ -124,13 +126,14 @@ export class NodeContainerd {
   }
 
   #spawn(): ChildProcess {
-    const { folder, runFolder, location, podRanges, mtu, pluginFolder } = this.#options;
+    const { folder, runFolder, location, podRanges, mtu, pluginFolder, hasForeignNetwork } = this.#options;
     for (const path of [folder, runFolder, join(folder, "cni")]) mkdirSync(path, { recursive: true, mode: 0o700 });
     const { config } = this.#home;
     const prefersIpv6 = podRanges[0]?.includes(":") === true;
     const paths = { folder, runFolder, socket: this.socket, pluginFolder, prefersIpv6 };
     writeFileSync(config, containerdConfig({ ...paths, hasAppArmor: hasAppArmor() }));
-    writeFileSync(join(folder, "cni", "10-knarr.conflist"), cniConfig(podRanges, join(folder, "cni-state"), mtu));
+    if (!hasForeignNetwork)
+      writeFileSync(join(folder, "cni", "10-knarr.conflist"), cniConfig(podRanges, join(folder, "cni-state"), mtu));
     const log = openSync(this.#log, "a", 0o600);
     try {
       const [program = "", ...args] = location.command(["sh", "-c", underOwnMask, config]);

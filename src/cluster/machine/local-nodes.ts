@@ -69,7 +69,8 @@ export function localNodes(place: ClusterFolder, settings: Settings): LocalNodes
       runFolder: join(runFolder, node.name),
       cgroup: `/knarr/${place.name}/${node.name}`,
     };
-    const containerd = new NodeContainerd({ ...own, pluginFolder, clock: systemClock });
+    const hasForeignNetwork = settings["no-network"];
+    const containerd = new NodeContainerd({ ...own, pluginFolder, hasForeignNetwork, clock: systemClock });
     return { ...own, containerd };
   };
   return new LocalNodes(network, network.nodes.map(nodeOf), place);
