@@ -86,10 +86,7 @@ async function runControlPlane(
   const settings = ensureEncryption(place, options.settings, systemRandom);
   const certificates = liveCertificatesOf(place, settings, log, () => etcd?.renewCertificates());
   const { authority } = certificates.current;
-  const network = {
-    addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
-    nodePorts: parsePortRange(nodePorts),
-  };
+  const network = networkOf(settings);
   const nodes = await options.nodesOf({ place, settings, network, clientCa: authority.cert }, signal);
   const remote = remoteConnections(() => certificates.current.frontProxy.client);
   const storeLog = log.with({ component: "store" });
@@ -138,6 +135,11 @@ async function runControlPlane(
     await store.close();
   }
 }
+
+const networkOf = (settings: Settings) => ({
+  addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
+  nodePorts: parsePortRange(nodePorts),
+});
 
 /** Where pods and other machines reach the API. Where there are several servers, nodes of all machines have to reach each. */
 const advertisedOf = (settings: Settings, nodes: NodesSetup): string | undefined =>

@@ -45,7 +45,7 @@ export async function moveToEtcd({ place, install, progress }: MoveOptions): Pro
   const etcd = new LocalEtcd(place, member, silentLog);
   const stop = new AbortController();
   const running = etcd.process.run(stop.signal);
-  let moved: Moved;
+  let moved: MoveState;
   try {
     const failed = running.then(() => Promise.reject(new Error("etcd has ended")));
     moved = await Promise.race([move(place, settings, etcd, progress), failed]);
@@ -68,7 +68,7 @@ export async function moveToEtcd({ place, install, progress }: MoveOptions): Pro
   return { entries: moved.entries, pauseMs: moved.wasRunning ? clock.elapsed() - moved.pausedAt : undefined };
 }
 
-interface Moved {
+interface MoveState {
   readonly entries: number;
   readonly wasRunning: boolean;
   readonly pausedAt: number;
@@ -83,7 +83,7 @@ async function move(
   before: Settings,
   etcd: LocalEtcd,
   progress: (text: string) => void,
-): Promise<Moved> {
+): Promise<MoveState> {
   const { signal } = new AbortController();
   await etcd.ready(signal);
   const target = etcd.open();
@@ -137,7 +137,7 @@ async function copyRest(place: ClusterFolder, target: EtcdStore, since: number):
   }
 }
 
-async function undo(place: ClusterFolder, { settings, wasRunning }: Moved, cause: unknown): Promise<never> {
+async function undo(place: ClusterFolder, { settings, wasRunning }: MoveState, cause: unknown): Promise<never> {
   await endProcess(place, new AbortController().signal);
   writeSettings(place, settings);
   const again = wasRunning
