@@ -108,7 +108,9 @@ export class StoredObject implements EncodedObject {
     const { held } = this;
     const object = held && { ...held, metadata: { ...held.metadata, resourceVersion: String(revision) } };
     const json = this.#value ? undefined : this.#json && this.#form.withRevision(this.#json, this.revision, revision);
-    return new StoredObject(this.#form, this.key, revision, { value: this.#value, json, object });
+    const made = new StoredObject(this.#form, this.key, revision, { value: this.#value, json, object });
+    made.#isRead = this.#isRead;
+    return made;
   }
 
   #makeJson(): Uint8Array {

@@ -142,3 +142,39 @@ test("objects that were bytes are kept as objects once someone holds them", asyn
   assert.deepEqual(again, bytes);
   assert.ok(again.every((json, i) => json !== bytes[i]));
 });
+
+for (const keepsObjects of [true, false])
+  for (const isHeld of [true, false])
+    test(`no event keeps the memory of the store that a change came in: ${JSON.stringify({ keepsObjects, isHeld })}`, () => {
+      const form = new StoredForm(ConfigMap);
+      const cache = new WatchCache(prefix, form, keepsObjects);
+      cache.fill([], 1);
+      if (isHeld) cache.hold();
+      const slab = new Uint8Array(4096);
+      let used = 0;
+      const entry = (at: number, modified: number): Entry => {
+        const object = {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          metadata: { name: "a", namespace: "default" },
+          data: { at: String(at) },
+        };
+        const bytes = form.encode(object);
+        slab.set(bytes, used);
+        used += bytes.length;
+        const made = { key, value: slab.subarray(used - bytes.length, used), created: 2, modified };
+        form.written(object, made);
+        return made;
+      };
+      const [first, second] = [entry(2, 2), entry(3, 3)];
+      cache.apply([{ type: "put", entry: first }]);
+      cache.apply([{ type: "put", entry: second, previous: first }]);
+      cache.apply([{ type: "delete", entry: { ...second, value: new Uint8Array(), modified: 4 }, previous: second }]);
+      cache.settle(4 + 1_024);
+      slab.fill(0); // another write has it now
+      const said = cache
+        .since(1)
+        .flatMap(({ previous, current, deleted }) => [previous, current, deleted])
+        .map((stored) => stored && /"at":"(\d)"/.exec(new TextDecoder().decode(stored.json))?.[1]);
+      assert.deepEqual(said, [undefined, "2", undefined, "2", "3", undefined, "3", undefined, "3"]);
+    });

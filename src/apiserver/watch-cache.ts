@@ -241,7 +241,7 @@ export class WatchCache {
     const events = changes.flatMap((change) => this.#take(change) ?? []);
     const last = changes.at(-1)?.entry.modified ?? 0;
     this.#form.passed(last);
-    for (const { current } of events) if (current) this.#fresh.push(current);
+    for (const event of events) this.#fresh.push(...this.#madeFor(event));
     if (changes.some(({ entry }) => this.#isUnreadable(entry))) {
       // Whoever watches reads the past from the store now, and meets the change there that nobody can read.
       this.#forgetEvents(last);
@@ -365,6 +365,12 @@ export class WatchCache {
 
   #isUnreadable({ key, modified }: Entry): boolean {
     return this.#unreadable.size > 0 && this.#unreadable.get(key)?.revision === modified;
+  }
+
+  /** What has not settled yet: events are kept longer than the memory may be that the store had a change in. */
+  #madeFor({ current, previous, deleted }: CacheEvent): readonly StoredObject[] {
+    const made = this.keepsObjects ? [current, deleted] : [previous, current, deleted];
+    return made.filter((stored) => stored !== undefined);
   }
 
   /** Whoever follows events must read the past from the store, or list again. */
