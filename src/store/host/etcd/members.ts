@@ -19,6 +19,10 @@ export interface EtcdMemberState extends Member {
 
 const patienceMs = 5_000;
 const healthMs = 3_000;
+/** etcd wants connections to be there for five seconds before it counts on them. */
+const settleMs = 30_000;
+const againMs = 500;
+const unhealthy = "etcdserver: unhealthy cluster";
 const notInSync = "etcdserver: can only promote a learner member which is in sync with leader";
 
 export class EtcdMembers {
@@ -57,8 +61,19 @@ export class EtcdMembers {
     }
   }
 
+  /** Takes a member out. etcd refuses while others are just coming back, so it is asked again for a while. */
   async remove(id: bigint, signal: AbortSignal): Promise<void> {
-    await this.#call(rpcs.memberRemove, { id }, `remove member ${id.toString(16)}`, signal);
+    const { clock } = this.#options;
+    for (const end = clock.elapsed() + settleMs; ; await clock.sleep(againMs, signal)) {
+      try {
+        await this.#call(rpcs.memberRemove, { id }, `remove member ${id.toString(16)}`, signal);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        const isUnsettled = error instanceof Error && explain(error).includes(unhealthy);
+        if (!isUnsettled || clock.elapsed() > end) throw error;
+      }
+    }
   }
 
   async #problemOf({ clientUrls: [endpoint] }: Member, signal: AbortSignal): Promise<string | undefined> {
