@@ -15,7 +15,7 @@ import { systemRandom } from "#base/random.ts";
 import { outlive, supervise } from "#base/supervise.ts";
 import { yamlThread } from "#wire/host/yaml-thread.ts";
 import { advertisedAddress } from "../advertised-address.ts";
-import { assembleCluster } from "../cluster.ts";
+import { assembleCluster, type ClusterConfig } from "../cluster.ts";
 import type { ControlPlaneCertificates } from "../control-plane-certificates.ts";
 import { candidateIn } from "../elected-part.ts";
 import type { LocalEtcd } from "../etcd/local-etcd.ts";
@@ -106,10 +106,8 @@ async function runControlPlane(
         loadBalancerAddresses: settings["load-balancer-range"].split(","),
         nodes: nodes.make,
         ...(doesJoin(settings) && { machines: machineSettings(settings) }),
-        waitsForReadyNodes: !settings["no-network"],
         objects: nodes.objects,
-        admission: pluginsAsked(settings),
-        served: servedBy(settings["runtime-config"], settings["enable-admission-plugins"]),
+        ...askedOf(settings),
         ...(storeOf(settings) === "etcd" && { candidate: candidateIn(place.folder, systemRandom) }),
       },
       {
@@ -144,6 +142,13 @@ const networkOf = (settings: Settings) => ({
 /** Where pods and other machines reach the API. Where there are several servers, nodes of all machines have to reach each. */
 const advertisedOf = (settings: Settings, nodes: NodesSetup): string | undefined =>
   storeOf(settings) === "etcd" && doesJoin(settings) ? homeAddress(settings) : nodes.inside?.address;
+
+/** What flags ask of the cluster as they are. */
+const askedOf = (settings: Settings): Pick<ClusterConfig, "waitsForReadyNodes" | "admission" | "served"> => ({
+  waitsForReadyNodes: !settings["no-network"],
+  admission: pluginsAsked(settings),
+  served: servedBy(settings["runtime-config"], settings["enable-admission-plugins"]),
+});
 
 /** Says how far the cluster is. */
 const reportOf = (
