@@ -85,7 +85,7 @@ async function* run(
 }
 
 /** Before 1.34 a kubectl that is busy throws away what a WebSocket brings in the moment before it is ready for it, and says so. */
-const losesStreams = (output: string): boolean =>
+export const losesStreams = (output: string): boolean =>
   /websocket\.go.*Unknown stream id \d+, discarding message/.test(output);
 
 const onlyLooks = (command: string): boolean =>
