@@ -1,12 +1,12 @@
 // Clusters with IPv6, with real containers and real connections: one with both families on two nodes, and one with IPv6 alone.
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
-import { get } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "#base/clock.ts";
 import { claimIpv6Ranges } from "../machine/claim.ts";
 import { Machine } from "./machine.ts";
+import { page } from "./page.ts";
 
 const needed = ["/usr/bin/containerd", "/usr/sbin/runc", "/usr/sbin/ip", "/usr/sbin/nft", "/usr/lib/cni/ptp"];
 const impossible: string | false =
@@ -265,22 +265,6 @@ test("a cluster of IPv6 alone runs pods, services and names", { skip: impossible
     (text) => text.includes("reached"),
   );
 });
-
-/** What is served there; empty if nothing is. */
-function page(url: string): Promise<string> {
-  return new Promise((resolve) => {
-    const request = get(url, { agent: false, timeout: 30_000 }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (part: string) => {
-        text += part;
-      });
-      response.on("end", () => resolve(text));
-      response.on("error", () => resolve(""));
-    });
-    request.on("timeout", () => request.destroy());
-    request.on("error", () => resolve(""));
-  });
-}
 
 async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => unknown): Promise<T> {
   const end = systemClock.elapsed() + patienceMs;

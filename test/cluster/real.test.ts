@@ -1,13 +1,13 @@
 // The tour of the README on real containers: what a person sees who types it, on a cluster of three nodes that has no way out of the machine.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { get } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "#base/clock.ts";
 import { findKubectls } from "../apiserver/kubectls.ts";
 import { claimRanges } from "../machine/claim.ts";
 import { Machine } from "./machine.ts";
+import { page } from "./page.ts";
 
 const needed = ["/usr/bin/containerd", "/usr/sbin/runc", "/usr/sbin/ip", "/usr/sbin/nft", "/usr/lib/cni/ptp"];
 const impossible: string | false =
@@ -252,22 +252,6 @@ test("the tour on real containers", { skip: impossible }, async (t) => {
   assert.ok(!existsSync(`/run/netns/knarr-${name}-node-1`));
   assert.ok(!existsSync(`/run/knarr/${name}`));
 });
-
-/** What is served there; empty if nothing is. */
-function page(url: string): Promise<string> {
-  return new Promise((resolve) => {
-    const request = get(url, { agent: false, timeout: 30_000 }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (part: string) => {
-        text += part;
-      });
-      response.on("end", () => resolve(text));
-      response.on("error", () => resolve(""));
-    });
-    request.on("timeout", () => request.destroy());
-    request.on("error", () => resolve(""));
-  });
-}
 
 async function askOften(url: string, count: number): Promise<{ answered: number; failures: readonly string[] }> {
   const failures: string[] = [];

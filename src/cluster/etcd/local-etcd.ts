@@ -153,10 +153,20 @@ export class LocalEtcd {
     for (;;) {
       const own = (await members.list(signal)).find(({ peerUrls }) => peerUrls.includes(peerUrl(this.#member)));
       if (!own) throw new Error(`etcd at ${endpoints.join(", ")} does not know the member ${peerUrl(this.#member)}`);
-      if (!own.isLearner || (await members.promote(own.id, signal).catch(() => false))) break;
+      if (!own.isLearner || (await this.#isPromoted(members, own.id, signal))) break;
       await clock.sleep(stepMs, signal);
     }
     this.#write({ ...this.#member, isLearner: false, endpoints: [clientUrl(this.#member), ...endpoints] });
+  }
+
+  async #isPromoted(members: EtcdMembers, id: bigint, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await members.promote(id, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#log.warn("etcd does not make this member one that votes; trying again", { error: explain(error) });
+      return false;
+    }
   }
 
   async #problem(signal: AbortSignal): Promise<string | undefined> {
