@@ -207,8 +207,10 @@ const isLasting = ({ target }: Call): boolean =>
   target.type === "connection" || (target.type === "resource" && target.verb === "watch");
 
 /** The answer, once what must be recorded of it has been. */
-const recorded = <T>({ audit }: Call, answer: T): Soon<T> =>
-  audit?.pending ? audit.pending.then(() => answer) : answer;
+function recorded<T>({ audit }: Call, answer: T): Soon<T> {
+  const stored = audit?.stored();
+  return stored ? stored.then(() => answer) : answer;
+}
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 

@@ -9,7 +9,7 @@ import {
   allSinks,
   auditModes,
   BatchingSink,
-  blocking,
+  BlockingSink,
   truncating,
 } from "#apiserver/audit/sink.ts";
 import type { AuditOptions } from "#apiserver/audit/trail.ts";
@@ -137,7 +137,7 @@ function sinkOf(
   const maxEventBytes = settings[`audit-${name}-truncate-max-event-size`];
   const backend = truncates ? truncating(plain, { maxEventBytes, maxBatchBytes }, metrics) : plain;
   const mode = settings[`audit-${name}-mode`];
-  if (mode !== "batch") return blocking(backend, metrics, mode === "blocking-strict");
+  if (mode !== "batch") return new BlockingSink(backend, metrics, { isStrict: mode === "blocking-strict", clock });
   return new BatchingSink(backend, metrics, {
     bufferSize: settings[`audit-${name}-batch-buffer-size`],
     maxSize: settings[`audit-${name}-batch-max-size`],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { turn } from "#base/breathe.ts";
-import { ManualClock } from "#base/clock.ts";
+import { ManualClock, systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
 import { MetricRegistry } from "#base/metrics.ts";
 import { Client } from "#client/client.ts";
@@ -22,7 +22,7 @@ import {
   AuditRecord,
   type AuditSink,
   BatchingSink,
-  blocking,
+  BlockingSink,
   truncating,
 } from "./sink.ts";
 import { auditWebhook } from "./webhook.ts";
@@ -259,6 +259,7 @@ const brokenBackend = (failing: () => boolean): AuditBackend & { readonly writte
   const written: AuditRecord[] = [];
   return {
     name: "broken",
+    isOrdered: true,
     written,
     async write(records) {
       if (failing()) throw new Error("no space left on device");
@@ -277,7 +278,8 @@ for (const [mode, isStrict, code] of [
     const metrics = new AuditMetrics(registry, silentLog);
     let isFull = false;
     const backend = brokenBackend(() => isFull);
-    const { server } = await auditedServer("rules: [{level: Metadata}]", {}, blocking(backend, metrics, isStrict));
+    const sink = new BlockingSink(backend, metrics, { isStrict, clock: systemClock });
+    const { server } = await auditedServer("rules: [{level: Metadata}]", {}, sink);
     await using _ = server;
     assert.equal((await server.call("GET", "/api/v1/pods")).code, 200);
     assert.equal(backend.written.length, 2);
@@ -303,7 +305,8 @@ for (const [mode, isStrict, code] of [
       return { code: 200 };
     };
     const backend = auditWebhook({ post, close: () => undefined, initialBackoffMs: 1000, clock });
-    const { server } = await auditedServer("rules: [{level: Metadata}]", {}, blocking(backend, metrics, isStrict));
+    const sink = new BlockingSink(backend, metrics, { isStrict, clock });
+    const { server } = await auditedServer("rules: [{level: Metadata}]", {}, sink);
     await using _ = server;
     isDown = true;
     posts = 0;

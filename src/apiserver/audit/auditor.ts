@@ -15,8 +15,9 @@ export interface AuditorOptions extends AuditOptions {
 export function auditor({ resources, ...options }: AuditorOptions): (call: Call, auditId: string) => void {
   const isDeprecated = ({ target }: Call): boolean =>
     target.type !== "path" && resources.kindAt(target.address)?.deprecated !== undefined;
+  const trailOptions = { ...options, isDeprecated };
   return (call, auditId) => {
-    call.audit = new AuditTrail(call, auditId, { ...options, isDeprecated });
+    call.audit = new AuditTrail(call, auditId, trailOptions);
     call.life.follow(call.audit);
   };
 }

@@ -1,5 +1,6 @@
 // Where events of the audit log go. A backend takes a batch and says whether it has it; around it are what a mode promises: `blocking` makes
 // requests wait until their events are stored, `blocking-strict` refuses those whose first event cannot be, and `batch` does neither.
+import { turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -25,6 +26,8 @@ export class AuditRecord {
 /** Keeps events. Rejects where it cannot. */
 export interface AuditBackend {
   readonly name: string;
+  /** Whether a batch must be written before the next one is given. */
+  readonly isOrdered: boolean;
   write(records: readonly AuditRecord[]): Promise<void>;
   /** Resolves when all that was taken has been written. */
   close(): Promise<void>;
@@ -35,6 +38,8 @@ export interface AuditSink {
   readonly isStrict?: boolean;
   /** False of events that are not kept and must be; at once where nobody has to wait. */
   take(record: AuditRecord): Soon<boolean>;
+  /** Somebody waits for what was taken. */
+  hurry?(): void;
   close(): Promise<void>;
 }
 
@@ -90,6 +95,7 @@ export function truncating(backend: AuditBackend, { maxEventBytes }: Truncation,
   };
   return {
     name: backend.name,
+    isOrdered: backend.isOrdered,
     write(records) {
       const fitting = records.flatMap(fit);
       return fitting.length === 0 ? Promise.resolve() : backend.write(fitting);
@@ -122,20 +128,85 @@ function utf8Length(text: string): number {
   return bytes;
 }
 
-/** Requests wait until their events are stored, or until it is known that they are not. */
-export function blocking(backend: AuditBackend, metrics: AuditMetrics, isStrict: boolean): AuditSink {
-  return {
-    isStrict,
-    take: (record) =>
-      backend.write([record]).then(
-        () => true,
-        (error: unknown) => {
-          metrics.failed(backend.name, error, [record]);
-          return !isStrict;
-        },
-      ),
-    close: () => backend.close(),
-  };
+/** How long an event waits for the answer that waits for it, so that a request that is answered soon takes one write and not two. */
+const longestHoldMs = 10;
+
+/** Requests wait until their events are stored, or until it is known that they are not. Events of
+ * one turn are written together, and have one promise: a write takes as long for many as for one. */
+export class BlockingSink implements AuditSink {
+  readonly isStrict: boolean;
+  readonly #backend: AuditBackend;
+  readonly #metrics: AuditMetrics;
+  readonly #clock: Clock;
+  #batch: BlockingBatch | undefined;
+  #isAwaited = false;
+  #writing: Promise<void> | undefined;
+
+  constructor(backend: AuditBackend, metrics: AuditMetrics, { clock, isStrict }: BlockingOptions) {
+    this.isStrict = isStrict;
+    this.#backend = backend;
+    this.#metrics = metrics;
+    this.#clock = clock;
+  }
+
+  take(record: AuditRecord): Promise<boolean> {
+    this.#batch ??= {
+      records: [],
+      isKept: Promise.withResolvers(),
+      cancelHold: this.#clock.after(longestHoldMs, () => this.hurry()),
+    };
+    this.#batch.records.push(record);
+    return this.#batch.isKept.promise;
+  }
+
+  hurry(): void {
+    this.#isAwaited = true;
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  async close(): Promise<void> {
+    while (this.#batch || this.#writing) {
+      this.hurry();
+      await this.#writing;
+    }
+    await this.#backend.close();
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#isAwaited) {
+      await turn(); // the other events of this turn are written with it
+      this.#isAwaited = false;
+      if (!this.#batch) return;
+      const batch = this.#batch;
+      this.#batch = undefined;
+      const written = this.#write(batch);
+      if (this.#backend.isOrdered) await written;
+    }
+  }
+
+  async #write({ records, isKept, cancelHold }: BlockingBatch): Promise<void> {
+    cancelHold();
+    try {
+      await this.#backend.write(records);
+      isKept.resolve(true);
+    } catch (error) {
+      this.#metrics.failed(this.#backend.name, error, records);
+      isKept.resolve(!this.isStrict);
+    }
+  }
+}
+
+export interface BlockingOptions {
+  readonly isStrict: boolean;
+  readonly clock: Clock;
+}
+
+interface BlockingBatch {
+  readonly records: AuditRecord[];
+  readonly isKept: PromiseWithResolvers<boolean>;
+  readonly cancelHold: () => void;
 }
 
 export interface BatchOptions {
@@ -258,14 +329,21 @@ class Allowance {
 }
 
 /** All of them; a request waits for all that it has to. */
-export const allSinks = (sinks: readonly AuditSink[]): AuditSink => ({
-  isStrict: sinks.some(({ isStrict }) => isStrict),
-  take(record) {
-    const taken = sinks.map((sink) => sink.take(record));
-    if (taken.every((one): one is boolean => typeof one === "boolean")) return taken.every(Boolean);
-    return Promise.all(taken).then((all) => all.every(Boolean));
-  },
-  async close() {
-    await Promise.all(sinks.map((sink) => sink.close()));
-  },
-});
+export function allSinks(sinks: readonly AuditSink[]): AuditSink {
+  const [only] = sinks;
+  if (only && sinks.length === 1) return only;
+  return {
+    isStrict: sinks.some(({ isStrict }) => isStrict),
+    take(record) {
+      const taken = sinks.map((sink) => sink.take(record));
+      if (taken.every((one): one is boolean => typeof one === "boolean")) return taken.every(Boolean);
+      return Promise.all(taken).then((all) => all.every(Boolean));
+    },
+    hurry() {
+      for (const sink of sinks) sink.hurry?.();
+    },
+    async close() {
+      await Promise.all(sinks.map((sink) => sink.close()));
+    },
+  };
+}

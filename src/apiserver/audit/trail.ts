@@ -54,8 +54,9 @@ export class AuditTrail implements LifeListener, AuditNotes {
     this.#receivedAt = options.clock.now();
   }
 
-  /** Before anything is answered, what is recorded must be stored. */
-  get pending(): Promise<unknown> | undefined {
+  /** Before anything is answered, what is recorded must be stored. Undefined if there is nothing to wait for. */
+  stored(): Promise<unknown> | undefined {
+    if (this.#pending) this.#options.sink.hurry?.();
     return this.#pending;
   }
 
@@ -70,7 +71,10 @@ export class AuditTrail implements LifeListener, AuditNotes {
       return false;
     };
     if (!(stored instanceof Promise)) return isStored(stored);
-    if (this.#options.sink.isStrict) return stored.then(isStored);
+    if (this.#options.sink.isStrict) {
+      this.#options.sink.hurry?.();
+      return stored.then(isStored);
+    }
     this.#wait(stored);
     return true;
   }
@@ -171,7 +175,9 @@ export class AuditTrail implements LifeListener, AuditNotes {
   }
 
   #wait(stored: Soon<boolean>): void {
-    if (stored instanceof Promise) this.#pending = this.#pending ? this.#pending.then(() => stored) : stored;
+    if (!(stored instanceof Promise) || stored === this.#pending) return;
+    const before = this.#pending;
+    this.#pending = before ? before.then(() => stored) : stored;
   }
 
   #record(stage: AuditStage): Soon<boolean> {

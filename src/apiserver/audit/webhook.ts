@@ -18,6 +18,7 @@ export function auditWebhook({ post, close, initialBackoffMs, clock }: AuditWebh
   const ended = new AbortController();
   return {
     name: "webhook",
+    isOrdered: false,
     write(records) {
       const body = eventListJson(records.map(({ json }) => json));
       const backoff = { firstMs: initialBackoffMs, maxMs: initialBackoffMs * 2 ** tries, factor: 1.5, tries, clock };

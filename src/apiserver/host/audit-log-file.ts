@@ -1,11 +1,10 @@
 // The file that audit events are appended to, a line each. One that has become long is renamed to a name with the time in it, and a new one is
 // begun; old ones are removed by number and age. Names are those of upstream's lumberjack, so that collectors find them.
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, writeSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { turn } from "#base/breathe.ts";
 import type { Clock } from "#base/clock.ts";
 import { hasCode } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
@@ -30,14 +29,15 @@ export async function auditLogFile(options: AuditLogOptions): Promise<AuditBacke
   const { path, format } = options;
   const lineOf = format === "json" ? ({ json }: AuditRecord) => json : ({ event }: AuditRecord) => eventLine(event);
   const file = path === "-" ? standardOutput : await LogFile.open(options);
-  const queue = new LineQueue(file);
   return {
     name: "log",
-    write: (records) => queue.append(records.map(lineOf)),
-    async close() {
-      await queue.settled();
-      await file.close();
+    isOrdered: true,
+    write(records) {
+      let text = "";
+      for (const record of records) text += `${lineOf(record)}\n`;
+      return file.append(text);
     },
+    close: () => file.close(),
   };
 }
 
@@ -52,47 +52,15 @@ const standardOutput: Appendable = {
   close: async () => undefined,
 };
 
-/** Lines that come while others are written are written together, and have one promise: a write takes as long for one as for many. */
-class LineQueue {
-  readonly #file: Appendable;
-  #waiting: LineBatch | undefined;
-  #writing: Promise<void> | undefined;
-
-  constructor(file: Appendable) {
-    this.#file = file;
-  }
-
-  append(lines: readonly string[]): Promise<void> {
-    this.#waiting ??= { text: "", done: Promise.withResolvers<void>() };
-    for (const line of lines) this.#waiting.text += `${line}\n`;
-    this.#writing ??= this.#writeAll();
-    return this.#waiting.done.promise;
-  }
-
-  async settled(): Promise<void> {
-    await this.#writing;
-  }
-
-  async #writeAll(): Promise<void> {
-    while (this.#waiting) {
-      await turn(); // what the rest of this turn has to say goes out with it
-      const { text, done } = this.#waiting;
-      this.#waiting = undefined;
-      await this.#file.append(text).then(done.resolve, done.reject);
-    }
-    this.#writing = undefined;
-  }
-}
-
-interface LineBatch {
-  text: string;
-  readonly done: PromiseWithResolvers<void>;
-}
+const slowWriteMs = 5;
+const busyDiskMs = 60_000;
 
 class LogFile implements Appendable {
   readonly #options: AuditLogOptions;
   #handle: FileHandle;
   #size: number;
+  /** Until then the disk is taken to be busy. */
+  #busyUntil = 0;
   /** Old files are compressed and removed one after another, and nobody waits for it. */
   #tidying: Promise<void> = Promise.resolve();
 
@@ -114,13 +82,25 @@ class LogFile implements Appendable {
     if (maxBytes > 0 && this.#size > 0 && this.#size + bytes.length > maxBytes) await this.#rotate();
     for (let written = 0; written < bytes.length; ) {
       try {
-        written += (await this.#handle.write(bytes, written)).bytesWritten;
+        written += await this.#write(bytes, written);
       } catch (error) {
         if (written > 0) await this.#forgetAfter(this.#size);
         throw error;
       }
     }
     this.#size += bytes.length;
+  }
+
+  /** An append to the page cache takes some microseconds, a fraction of what a hop to another thread takes. A disk that cannot follow makes
+   * it wait: after one such write the event loop is spared for a while. */
+  async #write(bytes: Buffer, offset: number): Promise<number> {
+    const { clock } = this.#options;
+    const start = clock.elapsed();
+    if (start < this.#busyUntil) return (await this.#handle.write(bytes, offset)).bytesWritten;
+    const written = writeSync(this.#handle.fd, bytes, offset);
+    const end = clock.elapsed();
+    if (end - start > slowWriteMs) this.#busyUntil = end + busyDiskMs;
+    return written;
   }
 
   async close(): Promise<void> {
