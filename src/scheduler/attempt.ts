@@ -35,6 +35,7 @@ export class Attempt {
   /** The filters that have something to do with the pod, and their states. */
   readonly #filters: FilterStep[] = [];
   readonly #filterStates: unknown[] = [];
+  readonly #hopeless: ((node: NodeState) => boolean)[] = [];
   /** The candidate nodes; all nodes, unless a preFilter has narrowed them down. */
   only: ReadonlySet<string> | undefined;
   /** The plugins that narrowed the candidates down. */
@@ -70,7 +71,10 @@ export class Attempt {
         if ("reason" in prepared) {
           veto = { plugins: new Set([plugin]), refusal: prepared };
           if (prepared.stuck) return veto;
-        } else if (prepared.only) this.#narrow(plugin, prepared.only);
+        } else {
+          if (prepared.only) this.#narrow(plugin, prepared.only);
+          if (prepared.isHopeless) this.#hopeless.push(prepared.isHopeless);
+        }
         if (this.only?.size === 0) return { plugins: this.narrowedBy, refusal: nowhere(this.narrowedBy) };
       }
     }
@@ -102,6 +106,12 @@ export class Attempt {
       }
     }
     return undefined;
+  }
+
+  /** Whether a filter is certain to refuse the node. */
+  isHopeless(node: NodeState): boolean {
+    for (const isHopeless of this.#hopeless) if (isHopeless(node)) return true;
+    return false;
   }
 
   /** The refusals of all filters for the node, not only the first. */

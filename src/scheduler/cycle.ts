@@ -132,14 +132,20 @@ export class Cycle {
     const wanted = isAdvised ? nodes.length : enough;
     const most = isAdvised ? Math.min(nodes.length, this.#last.looked) : nodes.length;
     const start = isAdvised ? this.#last.start : this.#start;
+    const judge = (node: NodeState): void => {
+      const refusal = judged(attempt, node, advice);
+      if (refusal === undefined) feasible.push(node);
+      else verdicts.add(node, attempt.lastJudge as SchedulerPlugin, refusal);
+    };
+    const hopeless: NodeState[] = [];
     let looked = 0;
     for (let at = start % Math.max(1, nodes.length); looked < most && feasible.length < wanted; looked++) {
       const node = nodes[at] as NodeState;
       if (++at === nodes.length) at = 0;
-      const refusal = judged(attempt, node, advice);
-      if (refusal === undefined) feasible.push(node);
-      else verdicts.add(node, attempt.lastJudge as SchedulerPlugin, refusal);
+      if (attempt.isHopeless(node)) hopeless.push(node);
+      else judge(node);
     }
+    if (feasible.length === 0) for (const node of hopeless) judge(node);
     this.#last = { start, looked };
     this.#start = (start + looked) % this.#options.snapshot.nodes.length;
   }

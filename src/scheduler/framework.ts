@@ -52,6 +52,9 @@ export interface PreFilterState<S> {
   readonly state: S;
   /** The nodes that come into question, where the plugin can tell without looking at each. */
   readonly only?: ReadonlySet<string>;
+  /** Whether the filter is certain to refuse a node, if that is known sooner than by the filter. Such nodes are judged only where no other
+   * will do, so that it can be said why. */
+  readonly isHopeless?: (node: NodeState) => boolean;
 }
 
 /** A node was found that may take the pod once room is made, or why none was. */

@@ -14,7 +14,7 @@ import type { NodeState } from "../node-state.ts";
 import { amount } from "../resources.ts";
 import { AssumedObjects } from "./assumed-objects.ts";
 import { claimProblem, podClaims, usesClaim } from "./claims.ts";
-import { type ClaimsToPlace, chooseVolumes, type VolumeChoice, type VolumeSource } from "./volume-choice.ts";
+import { type ClaimsToPlace, chooseVolumes, hasNoVolumes, type VolumeChoice, type VolumeSource } from "./volume-choice.ts";
 
 export interface VolumeBindingArgs {
   /** How long a pod waits for its volumes once its node is chosen. */
@@ -87,7 +87,8 @@ export function volumeBinding({ bindTimeoutSeconds = 600 }: VolumeBindingArgs, {
         )
       )
         return unbound;
-      return { state: { bound: all.filter(isFullyBound), waiting, chosen: undefined } };
+      const state: Volumes = { bound: all.filter(isFullyBound), waiting, chosen: undefined };
+      return waiting.length === 0 ? { state } : { state, isHopeless: (node) => hasNoVolumes(state, node, source) };
     },
     filter(_pod, node, state: Volumes) {
       const choice = chooseVolumes(state, node, source);

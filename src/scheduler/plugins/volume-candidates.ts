@@ -22,7 +22,8 @@ export class VolumeCandidates {
       if (fit === "insists") this.#insisting ??= volume;
       else if (fit !== undefined) this.#add(volume);
     }
-    for (const list of [this.#shared, ...this.#ofHosts.values()]) list.sort((a, b) => volumeBytes(a) - volumeBytes(b));
+    this.#shared.sort(bySize);
+    for (const list of this.#ofHosts.values()) if (list.length > 1) list.sort(bySize);
   }
 
   #add(volume: PersistentVolume): void {
@@ -35,6 +36,11 @@ export class VolumeCandidates {
     }
   }
 
+  /** Whether it is plain that the node reaches none. */
+  areElsewhere({ labels }: Selectable): boolean {
+    return !this.#insisting && this.#shared.length === 0 && !this.#ofHosts.has(labels[hostname] ?? "\n");
+  }
+
   /** The smallest that the node reaches and that is not taken. */
   smallestOn(node: Selectable, taken: ReadonlySet<string>): PersistentVolume | undefined {
     const isUsable = (volume: PersistentVolume) => !taken.has(volume.metadata.name) && isReachable(volume, node);
@@ -45,6 +51,8 @@ export class VolumeCandidates {
     return volumeBytes(own) <= volumeBytes(shared) ? own : shared;
   }
 }
+
+const bySize = (a: PersistentVolume, b: PersistentVolume): number => volumeBytes(a) - volumeBytes(b);
 
 /** The hosts that alone can reach a volume; undefined where that cannot be told at a glance. */
 function hostsOf({ spec }: PersistentVolume): readonly string[] | undefined {

@@ -80,6 +80,17 @@ export function chooseVolumes(claims: ClaimsToPlace, node: Selectable, source: V
   return { bindings, provisions };
 }
 
+/** Whether it is plain that a claim can have no volume on the node, without a look at other claims. */
+export function hasNoVolumes(claims: ClaimsToPlace, node: Selectable, source: VolumeSource): boolean {
+  claims.prepared ??= prepare(claims.waiting, source);
+  for (const { selected, candidates, storageClass } of claims.prepared) {
+    if (selected !== undefined && selected !== node.name) return true;
+    if (selected === undefined && storageClass?.provisioner === noProvisioner && candidates.areElsewhere(node))
+      return true;
+  }
+  return false;
+}
+
 const prepare = (waiting: readonly PersistentVolumeClaim[], source: VolumeSource): readonly PreparedClaim[] =>
   waiting
     .toSorted((a, b) => requestedBytes(a) - requestedBytes(b))
