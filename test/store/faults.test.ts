@@ -12,7 +12,7 @@ import { open } from "lmdb";
 import { ManualClock, systemClock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import { seededRandom } from "#base/random.ts";
-import { Damaged, OutOfSpace } from "#store/engine.ts";
+import { Conflict, Damaged, OutOfSpace } from "#store/engine.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import { fillDisk } from "../machine/fill-disk.ts";
 
@@ -133,6 +133,26 @@ test("what is deleted goes also when somebody else has filled the disk", { skip:
     await clock.sleep(600, t.signal);
     await store.put(`/large/${i}`, new Uint8Array(100_000), 0);
   }
+});
+
+test("a delete behind a write of its key that the disk has no room for learns what is there", {
+  skip: cannotMount,
+}, async (t) => {
+  const disk = smallDisk(t, "48m");
+  const store = await openLmdbStore({ folder: join(disk, "store"), clock });
+  t.after(() => store.close());
+  const old = await store.put("/a", new Uint8Array(10), 0);
+  fillDisk(join(disk, "ballast"));
+  const refused = store.begin("/a", new Uint8Array(100_000), old.modified);
+  assert.ok(refused);
+  const [write, deletion] = await Promise.allSettled([
+    refused.durable,
+    store.delete("/a", refused.entry.modified),
+  ] as const);
+  assert.ok(write.status === "rejected" && write.reason instanceof OutOfSpace);
+  assert.ok(deletion.status === "rejected" && deletion.reason instanceof Conflict);
+  assert.equal(deletion.reason.present?.modified, old.modified);
+  await store.delete("/a", old.modified);
 });
 
 test("a quota refuses puts with a clear alarm, allows deletes, and ends when there is room", async (t) => {

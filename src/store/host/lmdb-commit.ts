@@ -19,6 +19,8 @@ export interface Job {
   done(): void;
   /** The writes are not on disk and never will be. */
   failed(error: Error): void;
+  /** The same, because a write of the key failed that this one was checked against. */
+  baseFailed(): void;
   /** The key written, if it is one: when a write fails, later ones of the key fail too, for they were checked against it. */
   readonly key?: string;
   /** Whether to give up when the disk is full. Deletes and compaction do not: they make room. */
@@ -93,6 +95,7 @@ export class Committer {
         },
         done: resolve,
         failed: reject,
+        baseFailed: () => reject(new Error("a write without a key was taken for one with a key")),
         needsSpace: false,
       }),
     );
@@ -201,18 +204,20 @@ export class Committer {
     // Makers of room that failed without others in their way would fail for ever, unless there is room for them now.
     const givesUp = !isFull || (!hasRoom && batch.every(({ needsSpace }) => !needsSpace));
     const failedKeys = new Set<string>();
-    const failed: Job[] = [];
+    const answers: (() => void)[] = [];
     const kept: Job[] = [];
     for (const [i, job] of [...batch, ...this.#queue].entries()) {
-      const fails =
-        job.needsSpace ||
-        (givesUp && (!isFull || i < batch.length)) ||
-        (job.key !== undefined && failedKeys.has(job.key));
-      if (fails && job.key !== undefined) failedKeys.add(job.key);
-      (fails ? failed : kept).push(job);
+      const { key } = job;
+      if (job.needsSpace || (givesUp && (!isFull || i < batch.length))) answers.push(() => job.failed(error));
+      else if (key !== undefined && failedKeys.has(key)) answers.push(() => job.baseFailed());
+      else {
+        kept.push(job);
+        continue;
+      }
+      if (key !== undefined) failedKeys.add(key);
     }
     this.#queue = kept;
-    for (const job of failed) job.failed(error);
+    for (const answer of answers) answer();
   }
 }
 

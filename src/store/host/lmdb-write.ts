@@ -1,3 +1,4 @@
+import { Conflict, type Entry } from "../engine.ts";
 import type { Job } from "./lmdb-commit.ts";
 import type { Databases } from "./lmdb-open.ts";
 import { encodeLog, encodeRevision, type LogRecord } from "./lmdb-records.ts";
@@ -30,6 +31,8 @@ export interface WriteContext {
   readonly slab: Slab;
   /** To be told of a write that is on disk. */
   land(record: LogRecord): void;
+  /** What is on disk under a key. */
+  present(key: string): Entry | undefined;
 }
 
 /** A write on its way to the disk. While it is, it is in `pending` under its key, unless a later one of the key is. */
@@ -104,5 +107,10 @@ export class LmdbWrite implements Job {
       else pending.delete(this.key);
     this.#before = undefined;
     this.#reject(error);
+  }
+
+  baseFailed(): void {
+    const { key } = this;
+    this.failed(new Conflict(key, this.record.previous, this.#context.present(key)));
   }
 }

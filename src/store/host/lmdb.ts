@@ -101,6 +101,7 @@ export class LmdbStore implements StoreEngine, StoreHolder {
       pending: new Map(),
       slab: new Slab(),
       land: (record) => this.#land(record),
+      present: (key) => this.#present(key),
     };
     this.#lock = parts.lock;
     this.#clock = clock;

@@ -28,8 +28,8 @@ export async function runOverSpdy(
   for (const type of [...streamTypes(options), ...(options.tty ? ["resize"] : [])])
     opened.set(type, await spdy.open({ streamtype: type }));
   const [stdin, stdout, stderr, resize] = ["stdin", "stdout", "stderr", "resize"].map((type) => opened.get(type));
-  // A command that is over at once may close the connection before this arrives; all it said can be read all the same.
-  for (const stream of [errors, stdout, stderr]) stream?.end().catch(() => undefined);
+  // What the client only reads is not ended by it: a command that is over at once closes the connection, and a write after that would
+  // take with it what was received and not yet read.
 
   // Neither has to end before the command does; what breaks the connection breaks the reading below.
   if (stdin && streams.stdin) sendStdin(streams.stdin, stdin).catch(() => stdin.destroy());
