@@ -14,7 +14,13 @@ import type { NodeState } from "../node-state.ts";
 import { amount } from "../resources.ts";
 import { AssumedObjects } from "./assumed-objects.ts";
 import { claimProblem, podClaims, usesClaim } from "./claims.ts";
-import { type ClaimsToPlace, chooseVolumes, hasNoVolumes, type VolumeChoice, type VolumeSource } from "./volume-choice.ts";
+import {
+  type ClaimsToPlace,
+  chooseVolumes,
+  hasNoVolumes,
+  type VolumeChoice,
+  type VolumeSource,
+} from "./volume-choice.ts";
 
 export interface VolumeBindingArgs {
   /** How long a pod waits for its volumes once its node is chosen. */
