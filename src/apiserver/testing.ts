@@ -44,10 +44,18 @@ export interface TestOptions extends Partial<Omit<AssemblyOptions, "network" | "
   readonly nodePorts?: string;
   /** Who shows which bearer token; without one, a request is `testUser`'s. */
   readonly users?: Readonly<Record<string, User>>;
+  /** Where each request comes from; from this machine by default. */
+  readonly addressOf?: () => string;
+}
+
+/** Another address for each request, so that none of them has guessed too often. */
+export function manyAddresses(): () => string {
+  let next = 0;
+  return () => `10.${(next >> 16) & 255}.${(next >> 8) & 255}.${next++ & 255}`;
 }
 
 export async function testServer(options: TestOptions = {}): Promise<TestServer> {
-  const { addresses = "10.96.0.0/16", nodePorts = "30000-32767", users = {}, ...others } = options;
+  const { addresses = "10.96.0.0/16", nodePorts = "30000-32767", users = {}, addressOf, ...others } = options;
   const clock = new ManualClock("2026-01-01T00:00:00Z");
   const store = options.store ?? new MemoryStore({ clock });
   const stop = new AbortController();
@@ -102,7 +110,7 @@ export async function testServer(options: TestOptions = {}): Promise<TestServer>
         yield bytes;
       })(),
       clientCertificate: undefined,
-      remoteAddress: "127.0.0.1",
+      remoteAddress: addressOf?.() ?? "127.0.0.1",
       signal,
     });
   };

@@ -5,6 +5,7 @@ import type { AuditAnnotations, User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { unauthorized } from "#wire/status.ts";
 import { isWebSocketRequest, offeredProtocols } from "#wire/streams/websocket.ts";
+import type { GuessLimiter } from "./guess-limiter.ts";
 
 /** The client shows a credential that is not good. It may still show a good one of another sort. */
 export const refused = Symbol("refused");
@@ -38,21 +39,32 @@ export interface IdentifyOptions {
   readonly authenticateToken: (token: string) => Promise<TokenOwner>;
   /** Whether those are served who show nothing, or at which paths; they are by default. */
   readonly servesAnonymous?: AnonymousService;
+  readonly guesses: GuessLimiter;
 }
 
 export const identifyBy =
   (options: IdentifyOptions): ((request: HttpRequest, notes?: AuditAnnotations) => Promise<User> | User) =>
   (request, notes) => {
-    // Whoever shows a certificate is known at once, and shows it with every request.
-    let isRefused = false;
-    for (const [i, authenticate] of options.authenticators.entries()) {
-      const user = authenticate(request);
-      if (user instanceof Promise) return identifyLater(request, { user, next: i + 1, isRefused, notes }, options);
-      if (user && user !== refused) return asAuthenticated(user);
-      isRefused ||= user === refused;
-    }
-    return identifyByToken(request, { isRefused, notes }, options);
+    const { authorization } = request.headers;
+    if (authorization === undefined || !/^\s*basic /i.test(authorization)) return identify(request, notes, options);
+    return options.guesses.check(request.remoteAddress, authorization, async () => identify(request, notes, options));
   };
+
+function identify(
+  request: HttpRequest,
+  notes: AuditAnnotations | undefined,
+  options: IdentifyOptions,
+): Promise<User> | User {
+  // Whoever shows a certificate is known at once, and shows it with every request.
+  let isRefused = false;
+  for (const [i, authenticate] of options.authenticators.entries()) {
+    const user = authenticate(request);
+    if (user instanceof Promise) return identifyLater(request, { user, next: i + 1, isRefused, notes }, options);
+    if (user && user !== refused) return asAuthenticated(user);
+    isRefused ||= user === refused;
+  }
+  return identifyByToken(request, { isRefused, notes }, options);
+}
 
 /** How far the authenticators have been asked. */
 interface Asking {
@@ -75,7 +87,7 @@ async function identifyLater(request: HttpRequest, asking: Asking, options: Iden
 async function identifyByToken(
   request: HttpRequest,
   { isRefused, notes }: Pick<Asking, "isRefused" | "notes">,
-  { authenticateToken, servesAnonymous = true }: IdentifyOptions,
+  { authenticateToken, guesses, servesAnonymous = true }: IdentifyOptions,
 ): Promise<User> {
   const { authorization } = request.headers;
   const token = authorization ? bearerToken(authorization) : protocolToken(request);
@@ -84,14 +96,16 @@ async function identifyByToken(
     if (authorization || isRefused || !isServed) throw unauthorized();
     return anonymousUser;
   }
-  try {
-    const owner = await authenticateToken(token);
-    for (const [key, value] of Object.entries(owner.notes ?? {})) notes?.annotate(key, value);
-    return owner.user;
-  } catch (error) {
-    if (error instanceof TokenError) throw unauthorized();
-    throw error;
-  }
+  return guesses.check(request.remoteAddress, token, async () => {
+    try {
+      const owner = await authenticateToken(token);
+      for (const [key, value] of Object.entries(owner.notes ?? {})) notes?.annotate(key, value);
+      return owner.user;
+    } catch (error) {
+      if (error instanceof TokenError) throw unauthorized();
+      throw error;
+    }
+  });
 }
 
 export const asAuthenticated = (user: User): User =>

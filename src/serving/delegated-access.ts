@@ -3,6 +3,7 @@ import { TokenReview } from "#api/authentication/v1/token-review.ts";
 import { SubjectAccessReview, type SubjectAccessReviewSpec } from "#api/authorization/v1/subject-access-review.ts";
 import type { Clock } from "#base/clock.ts";
 import { hex } from "#base/hex.ts";
+import type { Log } from "#base/log.ts";
 import { sha256 } from "#base/sha256.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Client } from "#client/client.ts";
@@ -12,6 +13,7 @@ import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import { type Authenticator, identifyBy, TokenError, type TokenOwner } from "./authentication.ts";
 import { type AuthorizationVerdict, permit } from "./authorization.ts";
+import { GuessLimiter } from "./guess-limiter.ts";
 
 export interface DelegationOptions {
   /** May create TokenReviews and SubjectAccessReviews. */
@@ -19,6 +21,7 @@ export interface DelegationOptions {
   /** Asked before any token is reviewed. */
   readonly authenticators: readonly Authenticator[];
   readonly clock: Clock;
+  readonly log: Log;
   /** How long an answer is believed; defaults to upstream's ten seconds. */
   readonly tokenMs?: number;
   readonly allowedMs?: number;
@@ -65,7 +68,7 @@ export function delegation(options: DelegationOptions): Delegation {
     return owner;
   };
   return {
-    identify: identifyBy({ authenticators, authenticateToken }),
+    identify: identifyBy({ authenticators, authenticateToken, guesses: new GuessLimiter(options) }),
     authorize(user, access) {
       const { name, groups, uid, extra } = user;
       const spec = {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { testServer } from "#apiserver/testing.ts";
 import { ManualClock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
+import { silentLog } from "#base/log.ts";
 import { Client, type Transport } from "#client/client.ts";
 import type { User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
@@ -12,7 +13,7 @@ const { signal } = new AbortController();
 const ann: User = { name: "ann", groups: ["readers"] };
 const nodes = (verb: string) => ({ resourceAttributes: { verb, version: "v1", resource: "nodes", name: "n1" } });
 const showing = (authorization: string | undefined) =>
-  ({ headers: { authorization } }) as Partial<HttpRequest> as HttpRequest;
+  ({ headers: { authorization }, remoteAddress: "127.0.0.1" }) as Partial<HttpRequest> as HttpRequest;
 
 /** A part that asks a server which knows ann's token, and lets her get; and how often the server was asked. */
 async function world(fails: () => boolean = () => false, before: () => Promise<void> = async () => undefined) {
@@ -33,7 +34,7 @@ async function world(fails: () => boolean = () => false, before: () => Promise<v
   const client = new Client({ transport, user, userAgent: "test/1", signal });
   const clock = new ManualClock("2026-01-01T00:00:00Z");
   const times = { tokenMs: 2000, allowedMs: 3000, deniedMs: 1000 };
-  return { asked, clock, server, ...delegation({ client, authenticators: [], clock, ...times }) };
+  return { asked, clock, server, ...delegation({ client, authenticators: [], clock, log: silentLog, ...times }) };
 }
 
 test("a token is asked about once, and again when the answer is old", async () => {

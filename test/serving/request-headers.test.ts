@@ -9,6 +9,7 @@ import { silentLog } from "#base/log.ts";
 import { makeAuthority, makeCertificate } from "#cluster/certificate-maker.ts";
 import type { KeyPair } from "#cluster/certificates.ts";
 import { identifyBy } from "#serving/authentication.ts";
+import { GuessLimiter } from "#serving/guess-limiter.ts";
 import { certificateAuthenticator } from "#serving/host/certificate-authenticator.ts";
 import { httpsFront } from "#serving/host/https/front.ts";
 import { frontProxyAuthority, requestHeaderAuthenticator } from "#serving/host/request-header-authenticator.ts";
@@ -37,6 +38,7 @@ const names = {
 /** Answers who the client is, or the code of the refusal. */
 async function open(t: TestContext, clock = new ManualClock(new Date(now).toISOString())): Promise<number> {
   const identify = identifyBy({
+    guesses: new GuessLimiter({ clock, log: silentLog }),
     authenticators: [
       requestHeaderAuthenticator({ names, allowedNames: ["aggregator"] }, clock),
       certificateAuthenticator(clock),

@@ -34,7 +34,7 @@ export function assembleGuards({ options, metrics, own, apis, storage }: GuardsO
   const { clock, random, log } = options;
   const { cacheOf } = storage.caches;
   const uses = new LegacyTokenUses({ clock, log, request: own.request });
-  const identity = identityBy({ ...options, cacheOf, legacyTokenUsed: (secret) => uses.note(secret) });
+  const identity = identityBy({ ...options, metrics, cacheOf, legacyTokenUsed: (secret) => uses.note(secret) });
   const authorization = authorizationBy(options.authorizers, cacheOf);
   const endpoints = new ServiceEndpoints(cacheOf, random);
   const webhooks = new WebhookClient({ transport: options.webhooks ?? noWebhooks, endpoints, clock });

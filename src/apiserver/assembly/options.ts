@@ -27,7 +27,7 @@ import type { Protection } from "../stored.ts";
 import type { ServiceNetwork } from "../strategies/service/ranges.ts";
 import type { WebhookTransport } from "../webhook/transport.ts";
 
-export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf" | "legacyTokenUsed"> {
+export interface AssemblyOptions extends Omit<IdentityOptions, "cacheOf" | "legacyTokenUsed" | "metrics"> {
   readonly store: StoreEngine;
   readonly clock: Clock;
   readonly random: Random;

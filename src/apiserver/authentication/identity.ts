@@ -1,7 +1,10 @@
 // Who asks: all that tells it, put together.
 import type { Clock } from "#base/clock.ts";
+import type { Log } from "#base/log.ts";
+import type { Metrics } from "#base/metrics.ts";
 import type { Random } from "#base/random.ts";
 import { type AnonymousService, type Authenticator, identifyBy, type TokenOwner } from "#serving/authentication.ts";
+import { GuessLimiter } from "#serving/guess-limiter.ts";
 import type { AuditAnnotations, User } from "#wire/api-request.ts";
 import type { HttpRequest } from "#wire/http.ts";
 import type { CacheOf } from "../watch-cache.ts";
@@ -30,6 +33,8 @@ export interface IdentityOptions {
   readonly cacheOf: CacheOf;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Log;
+  readonly metrics?: Metrics;
 }
 
 export interface Identity {
@@ -57,5 +62,6 @@ export function identityBy(options: IdentityOptions): Identity {
   ]);
   const authenticateToken = (token: string, audiences: readonly string[] = []) =>
     tokenOwner(token, audiences.length > 0 ? audiences : ownAudiences);
-  return { serviceAccounts, authenticateToken, identify: identifyBy({ ...options, authenticateToken }) };
+  const guesses = new GuessLimiter(options);
+  return { serviceAccounts, authenticateToken, identify: identifyBy({ ...options, authenticateToken, guesses }) };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { textToBase64 } from "#base/base64.ts";
-import { testServer } from "../testing.ts";
+import { manyAddresses, testServer } from "../testing.ts";
 import { basicPasswords } from "./basic-passwords.ts";
 import { parseAuthenticationConfiguration } from "./configuration.ts";
 
@@ -15,6 +15,7 @@ async function world(servesAnonymous: boolean | ((path: string) => boolean) = fa
     authenticators: [basicPasswords('secret,ann,7,"devs,ops"\nother,bob,8')],
     bootstrapTokens: true,
     servesAnonymous,
+    addressOf: manyAddresses(),
   });
   const who = async (authorization: string): Promise<string> => {
     const { code, json } = await server.call("POST", self, review, { authorization });

@@ -35,7 +35,7 @@ export const serve = (options: ServeOptions): Component => ({
     const { settings, checks, metrics, client, clock, log } = options;
     const live = partCertificates(settings, clock, log);
     const authenticators = live.current.clientCa === undefined ? [] : [certificateAuthenticator(clock)];
-    const asking = pathGuard(delegation({ client, authenticators, clock }));
+    const asking = pathGuard(delegation({ client, authenticators, clock, log }));
     const guard: Guard = async (request) => (request.isUnsecured ? undefined : asking(request));
     const front = httpsFront({
       ...live.current,

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Node, type Taint } from "#api/core/v1/node.ts";
 import { systemClock } from "#base/clock.ts";
-import { explain, isReason } from "#base/errors.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import { createLog } from "#base/log.ts";
 import { isReady } from "#rules/conditions.ts";
@@ -13,11 +12,11 @@ import type { ClusterFolder } from "../local/cluster-folder.ts";
 import { ensureRequirements } from "../machine/requirements.ts";
 import { bootstrap } from "../node/bootstrap.ts";
 import { addressTowards } from "../node/own-address.ts";
-import { CertificateRefusal } from "../node/request-certificate.ts";
 import { StoredPair } from "../node/stored-pair.ts";
 import { type DiscoveryOptions, discoverCluster } from "./discovery.ts";
 import { joinConfigKey, joinConfigName, readJoinConfig } from "./join-config.ts";
 import { joinedMachine, kubeconfigOf, type MachineMembership, writeMachine } from "./machine-folder.ts";
+import { plainRefusal, whenTokenIsTaken } from "./refusals.ts";
 import { startMachine, withConnection } from "./start-machine.ts";
 
 export interface JoinOptions extends Omit<DiscoveryOptions, "clock"> {
@@ -75,7 +74,7 @@ async function identified(options: JoinOptions, signal: AbortSignal): Promise<Ma
   replaceFile(bootstrapKubeconfig, tokenKubeconfig(server, ca, `${token.id}.${token.secret}`), 0o600);
   try {
     const [config, files] = await withConnection(bootstrapKubeconfig, signal, async ({ client }) => {
-      const present = await client.find(Node, { name: node });
+      const present = await whenTokenIsTaken(() => client.find(Node, { name: node }), progress, signal);
       if (present && isReady(present)) throw nameTaken(node);
       const { data = {} } = await client.get(ConfigMap, joinConfigName);
       const { fetchFiles } = await import("./shared-files.ts");
@@ -98,7 +97,7 @@ async function identified(options: JoinOptions, signal: AbortSignal): Promise<Ma
     await prepareControlPlane(place, files, { node, address }, signal);
     return { ...machine, isControlPlane: true };
   } catch (error) {
-    throw plainly(error, `${host}:${port}`);
+    throw plainRefusal(error, `${host}:${port}`);
   } finally {
     rmSync(bootstrapKubeconfig, { force: true });
   }
@@ -108,19 +107,6 @@ export const nameTaken = (node: string): Error =>
   new Error(
     `there is a node ${JSON.stringify(node)} in the cluster already, and it is alive; choose another name with --node-name, or have that one leave first`,
   );
-
-function plainly(error: unknown, at: string): unknown {
-  if (isReason(error, "Unauthorized"))
-    return new Error(
-      `${at} does not take the token: it has expired or was deleted; "knarr token create --print-join-command" makes another`,
-      { cause: error },
-    );
-  if (isReason(error, "Forbidden"))
-    return new Error(`${at} does not let this token join machines: ${explain(error)}`, { cause: error });
-  if (error instanceof CertificateRefusal)
-    return new Error(`${at} gives this machine no certificate: ${error.message}`, { cause: error });
-  return error;
-}
 
 const tokenKubeconfig = (server: string, ca: string, token: string): string =>
   JSON.stringify({

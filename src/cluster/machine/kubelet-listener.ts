@@ -82,8 +82,9 @@ export const kubeletCertificate = (certificates: Certificates, node: string, add
 
 /** Refuses unauthorized requests with upstream's messages, and passes all others to the kubelet. */
 export function guardedKubelet(options: KubeletAccessOptions): HttpHandler {
-  const { handle, client, clock } = options;
-  const access = delegation({ client, authenticators: [certificateAuthenticator(clock)], clock, ...delegationTtls });
+  const { handle, client, clock, log } = options;
+  const authenticators = [certificateAuthenticator(clock)];
+  const access = delegation({ client, authenticators, clock, log, ...delegationTtls });
   return async (request) => {
     const refused = await refusalOf(access, request, options);
     if (refused) return refused;
@@ -101,6 +102,7 @@ async function refusalOf(
   try {
     user = await identify(request);
   } catch (error) {
+    if (error instanceof ApiError && error.code === 429) return text(429, error.message);
     if (!(error instanceof ApiError && error.code === 401)) log.error("cannot tell who asks", { error });
     return text(401, "Unauthorized");
   }

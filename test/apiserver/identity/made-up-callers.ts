@@ -7,7 +7,7 @@ import { AuditMetrics } from "#apiserver/audit/sink.ts";
 import { basicPasswords } from "#apiserver/authentication/basic-passwords.ts";
 import { staticTokens } from "#apiserver/authentication/token-authenticators.ts";
 import { tokenKeys } from "#apiserver/host/token-keys.ts";
-import { type TestServer, testServer } from "#apiserver/testing.ts";
+import { manyAddresses, type TestServer, testServer } from "#apiserver/testing.ts";
 import { textToBase64 } from "#base/base64.ts";
 import { ManualClock } from "#base/clock.ts";
 import { createLog, silentLog } from "#base/log.ts";
@@ -32,6 +32,7 @@ async function worldOf(signingKey: string): Promise<World & AsyncDisposable> {
   const lines: string[] = [];
   const clock = new ManualClock("2026-01-01T00:00:00Z");
   const server = await testServer({
+    addressOf: manyAddresses(),
     log: createLog({ clock, level: "debug", write: (line) => lines.push(line) }),
     authenticators: [
       requestHeaderAuthenticator({ names: standardRequestHeaders, allowedNames: [] }, clock),

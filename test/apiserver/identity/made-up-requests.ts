@@ -6,10 +6,13 @@ import { certificateEnd } from "#api/certificates/v1/certificate-end.ts";
 import { signatureProblems } from "#api/certificates/v1/checks.ts";
 import { CsrError, parseCsr } from "#api/certificates/v1/request.ts";
 import { csrOf, generalNames } from "#api/certificates/v1/testing.ts";
+import { ManualClock } from "#base/clock.ts";
 import { ApiError } from "#base/errors.ts";
+import { silentLog } from "#base/log.ts";
 import { makeAuthority, makeCertificate, signRequest } from "#cluster/certificate-maker.ts";
 import { signerRules } from "#controllers/certificates/signer-rules.ts";
 import { identifyBy, TokenError } from "#serving/authentication.ts";
+import { GuessLimiter, guessMs } from "#serving/guess-limiter.ts";
 import { subjectOf } from "#serving/host/certificate-authenticator.ts";
 import type { HttpRequest } from "#wire/http.ts";
 
@@ -93,7 +96,9 @@ const authorization = fc.oneof(
 
 /** Whoever shows anything that nobody knows is refused, and is never taken for a stranger who shows nothing. */
 export async function madeUpHeaders(numRuns: number): Promise<void> {
+  const clock = new ManualClock();
   const identify = identifyBy({
+    guesses: new GuessLimiter({ clock, log: silentLog }),
     authenticators: [],
     authenticateToken: async () => {
       throw new TokenError("nobody's");
@@ -110,7 +115,8 @@ export async function madeUpHeaders(numRuns: number): Promise<void> {
           connection: "Upgrade",
         }),
       };
-      const request = { method: "GET", path: "/api", headers } as unknown as HttpRequest;
+      const request = { method: "GET", path: "/api", headers, remoteAddress: "::1" } as unknown as HttpRequest;
+      await clock.advance(guessMs);
       try {
         const user = await identify(request);
         assert.equal(user.name, "system:anonymous");
