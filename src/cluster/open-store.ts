@@ -5,6 +5,7 @@ import { type Metrics, noMetrics } from "#base/metrics.ts";
 import { systemRandom } from "#base/random.ts";
 import { asText, flagFile } from "#cli/host/flag-file.ts";
 import type { StoreEngine } from "#store/engine.ts";
+import type { EtcdTlsOptions } from "#store/host/etcd/transport.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import { MemoryStore } from "#store/memory.ts";
 
@@ -38,13 +39,15 @@ export async function openStore(settings: StoreFlags, log: Log, metrics: Metrics
   if (endpoints.length > 0) {
     const { EtcdStore } = await import("#store/host/etcd.ts"); // with gRPC: 10 MB that others do not need
     const onLeaseFull = (writes: number) => metrics.observe("etcd_lease_object_counts", {}, writes);
-    return new EtcdStore({ endpoints, clock, random, log, onLeaseFull, ...etcdTls(settings) });
+    const tls = etcdTls(settings) && { tls: () => etcdTls(settings) ?? {} };
+    return new EtcdStore({ endpoints, clock, random, log, onLeaseFull, ...tls });
   }
   if (settings.store === "memory") return new MemoryStore({ clock });
   return openLmdbStore({ folder: folderOf(settings), clock, log });
 }
 
-function etcdTls(settings: StoreFlags) {
+/** As the files are now. */
+function etcdTls(settings: StoreFlags): EtcdTlsOptions | undefined {
   const read = (name: "etcd-cafile" | "etcd-certfile" | "etcd-keyfile") => {
     const file = settings[name];
     return file === undefined ? undefined : flagFile(name, file, asText);
@@ -52,8 +55,6 @@ function etcdTls(settings: StoreFlags) {
   const [ca, cert, key] = [read("etcd-cafile"), read("etcd-certfile"), read("etcd-keyfile")];
   if ((cert === undefined) !== (key === undefined))
     throw new UsageError("--etcd-certfile and --etcd-keyfile belong together");
-  if (ca === undefined && cert === undefined) return {};
-  return {
-    tls: { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) },
-  };
+  if (ca === undefined && cert === undefined) return undefined;
+  return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
 }

@@ -115,7 +115,7 @@ export class LocalEtcd {
   }
 
   open(): EtcdStore {
-    const { client: tls } = this.renewCertificates();
+    const tls = () => this.renewCertificates().client;
     const { endpoints } = this.#member;
     this.#store = new EtcdStore({ endpoints, tls, clock, random, log: this.#log });
     return this.#store;

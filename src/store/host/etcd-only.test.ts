@@ -20,7 +20,7 @@ import {
 } from "../testing/etcd.ts";
 import { follow } from "../testing.ts";
 import { rpcs } from "./etcd/messages.ts";
-import { EtcdConnection } from "./etcd/transport.ts";
+import { EtcdConnection, type EtcdTlsOptions } from "./etcd/transport.ts";
 import { EtcdStore, type EtcdStoreOptions } from "./etcd.ts";
 
 const bytes = (value: string) => new TextEncoder().encode(value);
@@ -86,6 +86,31 @@ describe("etcd: identity", { skip: noTls }, () => {
     const plain = open(t, { endpoints: [endpoints[0]!.replace("https:", "http:")], requestMs: 500 });
     await assert.rejects(plain.get("/a"), Unavailable);
     assert.throws(() => open(t, { endpoints, tls: { ca, cert } }), /are needed together/);
+  });
+
+  test("a certificate that is replaced is shown from then on, and one that is half written is not", async (t) => {
+    const { endpoints, certificate } = await cluster(t, { tls: true });
+    const good = certificate!;
+    const strange = otherIdentity(good.ca) as typeof good;
+    let files: EtcdTlsOptions = good;
+    const engine = open(t, { endpoints, tls: () => files, clock: hurried, requestMs: 100_000 });
+    const { modified } = await engine.put("/a", bytes("1"), 0);
+    const watcher = follow(engine, "/", modified);
+    const isServed = () =>
+      engine.get("/a").then(
+        () => true,
+        () => false,
+      );
+    files = { ca: good.ca, cert: strange.cert };
+    await systemClock.sleep(100, never); // longer than files are believed
+    assert.ok(await isServed());
+    files = strange;
+    await eventually(async () => !(await isServed()));
+    files = good;
+    await eventually(isServed);
+    const { modified: last } = await engine.put("/a", bytes("2"), modified);
+    await watcher.caughtUpTo(last);
+    await watcher.stop();
   });
 
   test("etcd's own users are told apart by the name in the certificate", async (t) => {

@@ -27,13 +27,13 @@ import { toEntry } from "./etcd/follow.ts";
 import { RecentHistory } from "./etcd/history.ts";
 import { EtcdLeases } from "./etcd/leases.ts";
 import { compareMod, rpcs, type TxnResponse } from "./etcd/messages.ts";
-import { type EtcdRequest, Pool, type WithHeader } from "./etcd/pool.ts";
-import { type EtcdTlsOptions, RpcError } from "./etcd/transport.ts";
+import { type EtcdRequest, type EtcdTls, Pool, type WithHeader } from "./etcd/pool.ts";
+import { RpcError } from "./etcd/transport.ts";
 
 export interface EtcdStoreOptions extends RetentionOptions {
   /** `http://host:port` or `https://host:port` of the members. */
   readonly endpoints: readonly string[];
-  readonly tls?: EtcdTlsOptions;
+  readonly tls?: EtcdTls;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -11,7 +11,7 @@ import { type EtcdCallLimits, EtcdConnection, type EtcdTlsOptions } from "./tran
 
 export interface PoolOptions {
   readonly endpoints: readonly string[];
-  readonly tls?: EtcdTlsOptions | undefined;
+  readonly tls?: EtcdTls | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -20,6 +20,9 @@ export interface PoolOptions {
   /** A member that is silent for so long is asked last, and a read is sent to another one; defaults to two seconds. */
   readonly silenceMs?: number | undefined;
 }
+
+/** What is shown and believed; a function is asked again every few seconds, since certificates end and are replaced. */
+export type EtcdTls = EtcdTlsOptions | (() => EtcdTlsOptions);
 
 export interface EtcdRequest {
   /** For errors: `put /registry/pods/default/web`. */
@@ -32,7 +35,8 @@ export interface EtcdRequest {
 
 export interface EtcdMember {
   readonly endpoint: string;
-  readonly connection: EtcdConnection;
+  /** Another one when certificates were replaced. */
+  connection: EtcdConnection;
   /** Asked last until then, by the clock's `elapsed`. */
   suspectUntil: number;
   /** It has been seen to be one of the cluster. */
@@ -54,6 +58,7 @@ interface Answer {
 export type WithHeader<T> = T & { readonly header: ResponseHeader };
 
 const suspicionMs = 5_000;
+const renewalMs = 5_000;
 const backoff = { firstMs: 50, maxMs: 500, jitter: 0.5 };
 
 export class Pool {
@@ -69,9 +74,11 @@ export class Pool {
   #preferred: number;
   #clusterId = 0n;
   #newest: Revision = 0;
+  #tls: EtcdTlsOptions | undefined;
+  #tlsReadAt: number;
 
   constructor(options: PoolOptions) {
-    const { endpoints, tls, clock, random, log } = options;
+    const { endpoints, clock, random, log } = options;
     if (endpoints.length === 0) throw new Error("etcd: no endpoint is given");
     this.#options = options;
     this.clock = clock;
@@ -79,6 +86,9 @@ export class Pool {
     this.log = log;
     this.requestMs = options.requestMs ?? 10_000;
     this.silenceMs = options.silenceMs ?? 2_000;
+    const tls = typeof options.tls === "function" ? options.tls() : options.tls;
+    this.#tls = tls;
+    this.#tlsReadAt = clock.elapsed();
     this.#members = endpoints.map((endpoint) => memberAt(endpoint, tls, clock));
     // Several API servers spread over the members.
     this.#preferred = random.below(endpoints.length);
@@ -95,12 +105,11 @@ export class Pool {
 
   /** Asks these members from now on. Streams to a member that is no longer among them are moved to another one. */
   follow(endpoints: readonly string[]): void {
-    const { tls } = this.#options;
     const before = this.#members;
     if (endpoints.length === 0 || endpoints.join() === before.map(({ endpoint }) => endpoint).join()) return;
     const preferred = before[this.#preferred];
     this.#members = endpoints.map(
-      (endpoint) => before.find((member) => member.endpoint === endpoint) ?? memberAt(endpoint, tls, this.clock),
+      (endpoint) => before.find((member) => member.endpoint === endpoint) ?? memberAt(endpoint, this.#tls, this.clock),
     );
     this.#preferred = Math.max(0, preferred ? this.#members.indexOf(preferred) : 0);
     for (const member of before) {
@@ -117,7 +126,42 @@ export class Pool {
 
   /** A connection of its own to the same member, for a stream whose reader may be slow. */
   connectionTo(member: EtcdMember): EtcdConnection {
-    return new EtcdConnection(member.endpoint, this.#options.tls, this.clock);
+    this.#renewTls();
+    return new EtcdConnection(member.endpoint, this.#tls, this.clock);
+  }
+
+  /** Connections that are there go on with what they began with; what is sent from now on goes over new ones. */
+  #renewTls(): void {
+    const { tls } = this.#options;
+    if (typeof tls !== "function" || this.clock.elapsed() - this.#tlsReadAt < renewalMs) return;
+    this.#tlsReadAt = this.clock.elapsed();
+    try {
+      const now = tls();
+      const before = this.#tls;
+      if (now.ca === before?.ca && now.cert === before?.cert && now.key === before?.key) return;
+      // All are made before one is used: a certificate whose key is not written yet changes nothing.
+      const made = this.#members.map(({ endpoint }) => new EtcdConnection(endpoint, now, this.clock));
+      this.#tls = now;
+      for (const [i, member] of this.#members.entries()) {
+        const old = member.connection;
+        member.connection = made[i] ?? old;
+        this.#closeLater(old);
+      }
+      this.log.info("the certificate for etcd was replaced", { endpoints: this.endpoints });
+    } catch (error) {
+      this.log.warn("the certificate for etcd cannot be read; the one of before is used", { error: explain(error) });
+    }
+  }
+
+  /** When all that was sent over it has been answered, or given up. */
+  #closeLater(connection: EtcdConnection): void {
+    const close = () => {
+      cancel();
+      this.closing.removeEventListener("abort", close);
+      connection.close();
+    };
+    const cancel = this.clock.after(2 * this.requestMs, close);
+    this.closing.addEventListener("abort", close, { once: true });
   }
 
   suspect(member: EtcdMember): void {
@@ -150,6 +194,7 @@ export class Pool {
   async call<D, T extends Answer>(rpc: EtcdRpc<D, T>, draft: D, request: EtcdRequest): Promise<WithHeader<T>> {
     const { what, isWrite, signal } = request;
     signal?.throwIfAborted();
+    this.#renewTls();
     const deadline = this.clock.elapsed() + this.requestMs;
     const failures = new Map<string, string>();
     for (let round = 0; ; round++) {
