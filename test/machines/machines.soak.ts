@@ -7,14 +7,17 @@ import { Tour, until } from "./tour.ts";
 test("machines reach each other's pods over VXLAN, where the network lets no address of a pod through; they leave and come back", {
   skip: impossible,
 }, async () => {
-  await using machines = new Machines("x");
+  await using machines = new Machines("x", { mtu: 1280 });
   const tour = await Tour.up(machines, "--machine-network=vxlan");
   const [second, third] = [await machines.add("second", 2), await machines.add("third", 3)];
   machines.dropPodAddresses();
   const invitation = await tour.invitation();
   await Promise.all([second.does(...invitation), third.does(...invitation)]);
   const nodes = ["node-1", "second", "third"];
-  await tour.checkPages(await tour.pages(nodes));
+  const addresses = await tour.pages(nodes);
+  await tour.checkPages(addresses);
+  await tour.checkLargeFiles(addresses);
+  assert.equal(await tour.mtuIn("second"), "1230");
   assert.match(await second.shell("ip -d link show type vxlan"), /vxlan id 7/);
 
   // As after a reboot: first the machine that joined, then the one that the cluster is on.

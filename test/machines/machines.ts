@@ -50,8 +50,11 @@ export class Machines implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), "knarr-machines-"));
   readonly #switch: string;
   readonly #machines: TestMachine[] = [];
+  readonly #mtu: number;
 
-  constructor(label: string) {
+  /** The MTU is that of the network between the machines. */
+  constructor(label: string, { mtu = 1500 }: { readonly mtu?: number } = {}) {
+    this.#mtu = mtu;
     this.cluster = `m${process.pid}${label}`;
     this.#switch = `knarr-switch-${process.pid}${label}`;
     ip("netns", "add", this.#switch);
@@ -65,7 +68,11 @@ export class Machines implements AsyncDisposable {
     const machine = await TestMachine.start(this, name, `10.77.0.${number}`);
     this.#machines.push(machine);
     const port = `port${number}`;
-    ip("-n", this.#switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", String(machine.pid));
+    const [mtu, pid] = [String(this.#mtu), String(machine.pid)];
+    ip(
+      ...["-n", this.#switch, "link", "add", port, "mtu", mtu, "type", "veth"],
+      ...["peer", "name", "eth0", "mtu", mtu, "netns", pid],
+    );
     ip("-n", this.#switch, "link", "set", port, "master", "switch", "up");
     await machine.shell(`ip link set lo up && ip address add ${machine.address}/24 dev eth0 && ip link set eth0 up`);
     return machine;
@@ -195,6 +202,25 @@ export class TestMachine {
     const { code, said } = await this.knarr(...args);
     if (code !== 0) throw new Error(`knarr ${args.join(" ")} on ${this.name}: ${said}\n${await this.log()}`);
     return said;
+  }
+
+  /** Runs knarr there, and kills it after so long. What it has started beside itself is not killed. */
+  async cutOff(args: readonly string[], ms: number): Promise<void> {
+    const words = [process.execPath, join(root, "src/main.ts"), ...args].map((word) => `'${word}'`).join(" ");
+    const script = `${words} > /run/cut-off 2>&1 & pid=$!; sleep ${ms / 1000}; kill -KILL $pid; wait $pid`;
+    await this.run(["sh", "-c", script]);
+  }
+
+  /** Whether it is a node, as far as it knows itself. */
+  async hasJoined(): Promise<boolean> {
+    const folder = `/var/lib/knarr/${this.#all.cluster}`;
+    return (await this.run(["sh", "-c", `[ -e ${folder}/machine.json ] && ! [ -e ${folder}/joining ]`])).code === 0;
+  }
+
+  /** What is left of knarr there: routes, rules and folders. */
+  async leftovers(): Promise<string> {
+    const said = await this.shell("ip route; nft list tables; ls -d /run/knarr /var/lib/knarr/* 2> /dev/null || true");
+    return said.replaceAll(/^10\.77.*$/gm, "").trim();
   }
 
   /** The end of what its cluster or its node has logged. */

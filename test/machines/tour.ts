@@ -103,4 +103,34 @@ export class Tour {
         /served by page-/,
       );
   }
+
+  /** All pods read files of others that do not fit into a few packets, and whose packets are as large as their links allow. */
+  async checkLargeFiles(addresses: ReadonlyMap<string, string>): Promise<void> {
+    const file = "/usr/share/nginx/html/large";
+    const sums = new Map<string, string>();
+    const sumIn = (node: string, script: string) =>
+      until(`a checksum in the pod on ${node}`, async () => {
+        const said = await this.kubectl("exec", `page-${node}`, "--", "sh", "-c", script).catch(() => "");
+        return /^[0-9a-f]{32}/.exec(said)?.[0];
+      });
+    for (const node of addresses.keys()) {
+      const make = `[ -e ${file} ] || dd if=/dev/urandom of=${file} bs=1M count=4 2> /dev/null`;
+      sums.set(node, await sumIn(node, `${make}; md5sum < ${file}`));
+    }
+    for (const from of addresses.keys())
+      for (const [to, address] of addresses)
+        if (from !== to)
+          assert.equal(
+            await sumIn(from, `wget -qO /tmp/large -T20 http://${address}/large && md5sum < /tmp/large`),
+            sums.get(to),
+            `the file of ${to} as it comes to ${from}`,
+          );
+  }
+
+  mtuIn(node: string): Promise<string> {
+    return until(`the MTU in the pod on ${node}`, async () => {
+      const link = await this.kubectl("exec", `page-${node}`, "--", "ip", "link", "show", "eth0").catch(() => "");
+      return / mtu (\d+) /.exec(link)?.[1];
+    });
+  }
 }

@@ -3,6 +3,7 @@ import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
 import { joinedMachine } from "../join/machine-folder.ts";
+import { isUnfinished } from "../join/unfinished.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { endProcess } from "../local/end.ts";
 import { removeCluster } from "../local/remove.ts";
@@ -32,7 +33,7 @@ export const down: Command = {
     const { flags: asked, rest } = parseFlags(flags, args);
     if (rest.length > 0) throw new UsageError(`down takes no arguments; to name a cluster: --name=${rest[0]}`);
     const place = new ClusterFolder(asked);
-    if (joinedMachine(place) || (await hasOthers(place))) {
+    if (isUnfinished(place) || joinedMachine(place) || (await hasOthers(place))) {
       const { leaveCommand } = await import("./leave.ts");
       await leaveCommand.run(args);
       return;

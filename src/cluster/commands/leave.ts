@@ -4,6 +4,7 @@ import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print, printError } from "#cli/print.ts";
 import { leaveCluster } from "../join/leave.ts";
 import { joinedMachine } from "../join/machine-folder.ts";
+import { isUnfinished, removeUnfinished } from "../join/unfinished.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { readSettings } from "../local/settings.ts";
 
@@ -30,6 +31,11 @@ export const leaveCommand: Command = {
     const { flags: asked, rest } = parseFlags(flags, args);
     if (rest.length > 0) throw new UsageError(`leave takes no arguments, got ${JSON.stringify(rest[0])}`);
     const place = new ClusterFolder(asked);
+    if (isUnfinished(place)) {
+      await removeUnfinished(place);
+      print("What a try to join had left, which was cut off, is gone.");
+      return;
+    }
     const machine = joinedMachine(place);
     const settings = machine ? undefined : readSettings(place);
     if (settings?.ha) {

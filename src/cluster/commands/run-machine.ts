@@ -1,9 +1,11 @@
 import { systemClock } from "#base/clock.ts";
+import { explain } from "#base/errors.ts";
 import { createLog } from "#base/log.ts";
 import type { Command } from "#cli/command.ts";
 import { parseFlags } from "#cli/flags.ts";
 import { joinedMachine } from "../join/machine-folder.ts";
 import { runMachine } from "../join/run-machine.ts";
+import { type MachineFailure, stay } from "../join/start-machine.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { logWriter } from "../log-rotation.ts";
 
@@ -17,6 +19,13 @@ export const runMachineCommand: Command = {
     const log = createLog({ clock: systemClock, write: logWriter(place.log) });
     const stop = new AbortController();
     for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Error(`got ${name}`)));
+    let isAlone = !process.connected;
+    process.once("message", (order) => {
+      isAlone = order === stay;
+    });
+    process.once("disconnect", () => {
+      if (!isAlone) stop.abort(new Error("whoever started this node has ended before it was ready"));
+    });
     let code = 0;
     try {
       await runMachine(place, machine, log, stop.signal);
@@ -24,6 +33,8 @@ export const runMachineCommand: Command = {
       if (!stop.signal.aborted) {
         log.error("the node failed", { error });
         code = 1;
+        const failure: MachineFailure = { failed: explain(error) };
+        if (process.connected) await new Promise((sent) => process.send?.(failure, sent));
       }
     }
     process.exit(code); // whatever of it has not noticed that it is over must not keep the folder

@@ -2,11 +2,10 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
-import { Node, type Taint } from "#api/core/v1/node.ts";
+import type { Taint } from "#api/core/v1/node.ts";
 import { systemClock } from "#base/clock.ts";
-import { makeFolder } from "#base/host/make-folder.ts";
 import { createLog } from "#base/log.ts";
-import { isReady } from "#rules/conditions.ts";
+import { systemRandom } from "#base/random.ts";
 import { replaceFile } from "../certificates.ts";
 import type { ClusterFolder } from "../local/cluster-folder.ts";
 import { ensureRequirements } from "../machine/requirements.ts";
@@ -16,8 +15,10 @@ import { StoredPair } from "../node/stored-pair.ts";
 import { type DiscoveryOptions, discoverCluster } from "./discovery.ts";
 import { joinConfigKey, joinConfigName, readJoinConfig } from "./join-config.ts";
 import { joinedMachine, kubeconfigOf, type MachineMembership, writeMachine } from "./machine-folder.ts";
+import { freeName } from "./node-claim.ts";
 import { plainRefusal, whenTokenIsTaken } from "./refusals.ts";
 import { startMachine, withConnection } from "./start-machine.ts";
+import { isUnfinished, markJoining, removeUnfinished } from "./unfinished.ts";
 
 export interface JoinOptions extends Omit<DiscoveryOptions, "clock"> {
   readonly place: ClusterFolder;
@@ -36,7 +37,11 @@ const clock = systemClock;
 
 /** Nothing is left of it if it fails. Resolves when the node is ready. */
 export async function joinCluster(options: JoinOptions, signal: AbortSignal): Promise<MachineMembership> {
-  const { place } = options;
+  const { place, progress } = options;
+  if (isUnfinished(place)) {
+    progress("removing what is left of a try that was cut off");
+    await removeUnfinished(place);
+  }
   const before = joinedMachine(place);
   if (before)
     throw new Error(
@@ -46,16 +51,19 @@ export async function joinCluster(options: JoinOptions, signal: AbortSignal): Pr
     throw new Error(
       `there is a cluster ${JSON.stringify(place.name)} on this machine; "knarr down" ends it, or choose another --name`,
     );
+  const lock = markJoining(place);
   try {
     const machine = await identified(options, signal);
     writeMachine(place, machine);
-    options.progress(machine.isControlPlane ? "starting the control plane and the node" : "starting the node");
+    progress(machine.isControlPlane ? "starting the control plane and the node" : "starting the node");
     await startMachine(place, machine, signal);
     return machine;
   } catch (error) {
     const { abandonMachine } = await import("./leave.ts");
     await abandonMachine(place);
     throw error;
+  } finally {
+    lock.release();
   }
 }
 
@@ -69,24 +77,23 @@ async function identified(options: JoinOptions, signal: AbortSignal): Promise<Ma
     { folder: place.folder, install: options.install, progress },
     signal,
   );
-  makeFolder(place.folder);
   const bootstrapKubeconfig = join(place.folder, "bootstrap.conf");
   replaceFile(bootstrapKubeconfig, tokenKubeconfig(server, ca, `${token.id}.${token.secret}`), 0o600);
   try {
-    const [config, files] = await withConnection(bootstrapKubeconfig, signal, async ({ client }) => {
-      const present = await whenTokenIsTaken(() => client.find(Node, { name: node }), progress, signal);
-      if (present && isReady(present)) throw nameTaken(node);
+    const [config, files, replaces] = await withConnection(bootstrapKubeconfig, signal, async ({ client }) => {
+      const dead = await whenTokenIsTaken(() => freeName(client, node, signal), progress, signal);
       const { data = {} } = await client.get(ConfigMap, joinConfigName);
       const { fetchFiles } = await import("./shared-files.ts");
       const shared = certificateKey === undefined ? undefined : await fetchFiles(client, certificateKey);
-      return [readJoinConfig(data[joinConfigKey] ?? "{}"), shared] as const;
+      return [readJoinConfig(data[joinConfigKey] ?? "{}"), shared, dead] as const;
     });
     progress("asking for a certificate");
     const pair = new StoredPair(join(place.folder, "pki"), "kubelet-client", clock);
     const log = createLog({ clock, write: () => undefined });
     await bootstrap({ node, kubeconfig: kubeconfigOf(place), bootstrapKubeconfig, pair, clock, log }, signal);
     const address = options.address ?? (await addressTowards(host, port));
-    const machine = { node, address, server, ca, config, labels, taints, pluginFolder, servers: [server] };
+    const claim = { claim: systemRandom.uuid(), ...(replaces !== undefined && { replaces }) };
+    const machine = { node, address, server, ca, config, labels, taints, pluginFolder, servers: [server], ...claim };
     if (!files) return machine;
     const { prepareControlPlane } = await import("./control-plane.ts");
     if (files.settings.ha) {
@@ -102,11 +109,6 @@ async function identified(options: JoinOptions, signal: AbortSignal): Promise<Ma
     rmSync(bootstrapKubeconfig, { force: true });
   }
 }
-
-export const nameTaken = (node: string): Error =>
-  new Error(
-    `there is a node ${JSON.stringify(node)} in the cluster already, and it is alive; choose another name with --node-name, or have that one leave first`,
-  );
 
 const tokenKubeconfig = (server: string, ca: string, token: string): string =>
   JSON.stringify({

@@ -1,11 +1,7 @@
 // Takes this machine out of the cluster that it has joined, and leaves nothing of that behind.
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { Node } from "#api/core/v1/node.ts";
-import { systemClock } from "#base/clock.ts";
-import { explain, isNotFound } from "#base/errors.ts";
-import { connectClient } from "#client/host/connect.ts";
-import { leftAnnotation } from "#controllers/machines/left-nodes.ts";
+import { explain } from "#base/errors.ts";
 import { applySteps } from "#network/host/apply-steps.ts";
 import { removePolicyRules } from "#network/policy/enforcer.ts";
 import { cleanUpProxy } from "../alone/proxy-node.ts";
@@ -15,10 +11,9 @@ import { endProcess } from "../local/end.ts";
 import { readSettings } from "../local/settings.ts";
 import { removeIfEmpty } from "../machine/local-nodes.ts";
 import { thisMachine } from "../machine/node-location.ts";
-import { kubernetesVersion } from "../version.ts";
-import { joinedMachine, kubeconfigOf, type MachineMembership } from "./machine-folder.ts";
+import { joinedMachine, type MachineMembership } from "./machine-folder.ts";
 import { machineNode, stepsDownMachine } from "./machine-node.ts";
-import { nameServer } from "./machine-servers.ts";
+import { tellCluster } from "./tell-cluster.ts";
 
 const patienceMs = 10_000;
 
@@ -40,7 +35,7 @@ export async function leaveCluster(
   await stopMachine(place, machine);
   let problem: string | undefined;
   try {
-    await tellOne(place, machine);
+    await tellCluster(place);
   } catch (error) {
     problem = explain(error);
   }
@@ -57,37 +52,6 @@ async function leaveControlPlane(place: ClusterFolder, force: boolean): Promise<
   } catch (error) {
     if (!force) throw error;
     return explain(error);
-  }
-}
-
-/** Tells whichever API server answers. */
-async function tellOne(place: ClusterFolder, { node, server, servers = [server] }: MachineMembership): Promise<void> {
-  let last: unknown;
-  for (const one of servers) {
-    try {
-      nameServer(kubeconfigOf(place), one);
-      return await tell(place, node);
-    } catch (error) {
-      last = error;
-    }
-  }
-  throw last;
-}
-
-async function tell(place: ClusterFolder, name: string): Promise<void> {
-  const { client, close } = await connectClient({
-    explicit: kubeconfigOf(place),
-    env: {},
-    userAgent: `knarr/${kubernetesVersion}`,
-    clock: systemClock,
-    signal: AbortSignal.timeout(patienceMs),
-  });
-  try {
-    await client.patch(Node, { name }, "merge", { metadata: { annotations: { [leftAnnotation]: "true" } } });
-  } catch (error) {
-    if (!isNotFound(error)) throw error; // somebody has deleted it before
-  } finally {
-    close();
   }
 }
 

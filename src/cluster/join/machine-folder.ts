@@ -23,6 +23,10 @@ export interface MachineMembership {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly pluginFolder: string;
+  /** A number that no other machine has; absent of machines that joined long ago. */
+  readonly claim?: string;
+  /** UID of the dead node whose name it took. */
+  readonly replaces?: string;
 }
 
 const fileOf = ({ folder }: ClusterFolder): string => join(folder, "machine.json");

@@ -24,8 +24,8 @@ export function machineNode(place: ClusterFolder, machine: MachineMembership, po
     runFolder: join(place.runFolder, name),
     cgroup: `/knarr/${place.name}/${name}`,
   };
-  const mtu = config.machineNetwork === "vxlan" ? { mtu: mtuOf(address) - vxlanOverhead } : {};
-  return { ...own, containerd: new NodeContainerd({ ...own, ...mtu, pluginFolder, clock: systemClock }) };
+  const mtu = mtuOf(address) - (config.machineNetwork === "vxlan" ? vxlanOverhead : 0);
+  return { ...own, containerd: new NodeContainerd({ ...own, mtu, pluginFolder, clock: systemClock }) };
 }
 
 export const machineNetwork = (

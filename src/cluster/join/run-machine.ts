@@ -1,9 +1,8 @@
 // A machine that has joined: its node at work, the ways to the other machines, and its certificates.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Node } from "#api/core/v1/node.ts";
 import { systemClock } from "#base/clock.ts";
-import { explain, isReason } from "#base/errors.ts";
+import { explain } from "#base/errors.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
@@ -31,10 +30,10 @@ import { processMetrics } from "../process-metrics.ts";
 import { kubeconfigOf, type MachineMembership } from "./machine-folder.ts";
 import { machineNetwork, machineNode, stepsUpMachine, tableName } from "./machine-node.ts";
 import { machineServers, serversFollower } from "./machine-servers.ts";
+import { registerNode } from "./node-claim.ts";
 
 const [clock, random] = [systemClock, systemRandom];
 const again = { firstMs: 1_000, maxMs: 30_000 };
-const lookMs = 200;
 
 /** Until the signal aborts. What runs in containers goes on then. */
 export async function runMachine(
@@ -75,7 +74,7 @@ async function runMachineNode(
   const chosen = choice.run(AbortSignal.any([signal, choosing.signal])).catch((error: unknown) => error);
   try {
     const { client } = access;
-    const podRange = await registered(client, machine, log, signal);
+    const podRange = await registerNode(client, machine, log, signal);
     markHome(place);
     await applySteps(stepsUpMachine(place, machine, podRange), { signal });
     const informers = new Informers({ client, clock, random, log, metrics });
@@ -96,35 +95,6 @@ async function runMachineNode(
     await chosen;
     access.close();
   }
-}
-
-/** Makes the Node, for which the cluster then finds a network: containers can have addresses only after that. */
-async function registered(client: Client, machine: MachineMembership, log: Log, signal: AbortSignal): Promise<string> {
-  const { node: name, labels, taints } = machine;
-  const api = client.bound({ signal });
-  const attempt = async (): Promise<string> => {
-    const found = (await api.find(Node, { name })) ?? (await create());
-    const podRange = found.spec.podCIDR;
-    if (podRange === undefined) throw new Error("the cluster has not given the node a network yet");
-    return podRange;
-  };
-  const create = async () => {
-    try {
-      const spec = taints.length > 0 ? { taints: [...taints] } : {};
-      return await api.create(Node, { apiVersion: "v1", kind: "Node", metadata: { name, labels }, spec });
-    } catch (error) {
-      if (!isReason(error, "AlreadyExists")) throw error;
-      return api.get(Node, { name });
-    }
-  };
-  let said = "";
-  const when = (error: unknown) => {
-    const why = explain(error);
-    if (why !== said) log.info("waiting for the cluster", { node: name, reason: why });
-    said = why;
-    return true;
-  };
-  return retry(attempt, { firstMs: lookMs, maxMs: 5_000, clock, when }, signal);
 }
 
 interface MachineParts {

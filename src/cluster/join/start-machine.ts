@@ -1,7 +1,7 @@
 // Starts the process of a machine that has joined, which goes on when this one ends.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { resolve } from "node:path";
 import { Node } from "#api/core/v1/node.ts";
 import { systemClock as clock } from "#base/clock.ts";
@@ -11,7 +11,15 @@ import { isReady } from "#rules/conditions.ts";
 import type { ClusterFolder } from "../local/cluster-folder.ts";
 import { kubernetesVersion } from "../version.ts";
 import { kubeconfigOf, type MachineMembership } from "./machine-folder.ts";
+import { isOfAnother, NameTaken } from "./node-claim.ts";
+import { markJoined } from "./unfinished.ts";
 
+/** What the process is told when it is to go on alone; if this one ends before, so does that one. */
+export const stay = "stay";
+/** What the process says before it ends. */
+export interface MachineFailure {
+  readonly failed: string;
+}
 const lookMs = 200;
 const userAgent = `knarr/${kubernetesVersion}`;
 
@@ -32,18 +40,24 @@ export async function withConnection<T>(
 /** Starts the process of a joined machine, and waits until its node is ready. */
 export async function startMachine(
   place: ClusterFolder,
-  { node, isControlPlane = false }: MachineMembership,
+  machine: MachineMembership,
   signal: AbortSignal,
 ): Promise<void> {
+  const { node, isControlPlane = false } = machine;
   const child = spawnMachine(place);
   const ended = new AbortController();
-  child.once("exit", () => ended.abort(new Error(`the process of the node has ended: ${lastWords(place.log)}`)));
+  let why = `it ended before it was ready; ${place.log} may say why`;
+  child.once("message", ({ failed }: MachineFailure) => {
+    why = failed;
+  });
+  child.once("exit", () => ended.abort(new Error(`start the node: ${why}`)));
   const either = AbortSignal.any([signal, ended.signal]);
   try {
     await withConnection(kubeconfigOf(place), either, async ({ client }) => {
       for (;;) {
         const present = await client.find(Node, { name: node }).catch(() => undefined); // the way there may come and go
         either.throwIfAborted();
+        if (present && isOfAnother(present, machine)) throw new NameTaken(node);
         if (present && isReady(present)) break;
         await clock.sleep(lookMs, either);
       }
@@ -57,7 +71,10 @@ export async function startMachine(
     }
     throw error;
   }
+  await new Promise((sent) => child.send(stay, sent));
+  child.disconnect();
   child.unref();
+  markJoined(place); // after it was told: one that is cut off before joins again
 }
 
 /** Waits until the API server of this machine serves, and says of the node what it is, as kubeadm does. */
@@ -78,12 +95,9 @@ function spawnMachine(place: ClusterFolder): ChildProcess {
     return spawn(process.execPath, [...process.execArgv, ...args], {
       detached: true,
       cwd: place.folder, // not where it happens to be started, which someone may want to unmount
-      stdio: ["ignore", log, log],
+      stdio: ["ignore", log, log, "ipc"],
     });
   } finally {
     closeSync(log);
   }
 }
-
-const lastWords = (log: string): string =>
-  (existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n").at(-1) : undefined) ?? "it said nothing";

@@ -1,11 +1,14 @@
 // Approves the client certificates that kubelets ask for, where RBAC lets them: the first one of a node, which a bootstrap token asks
-// for, and its renewal by the node itself.
+// for, and its renewal by the node itself. Unlike upstream's, it denies a token the name of a node that is alive: whoever has a token could
+// otherwise become any node.
 // Upstream: pkg/controller/certificates/approver/sarapprove.go.
 import { SubjectAccessReview } from "#api/authorization/v1/subject-access-review.ts";
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
 import { type Csr, parseCsr } from "#api/certificates/v1/request.ts";
+import { Node } from "#api/core/v1/node.ts";
 import type { Client } from "#client/client.ts";
 import { controller } from "#client/controller.ts";
+import { isReady } from "#rules/conditions.ts";
 import { hasDecision } from "./decisions.ts";
 import { signers } from "./signer-names.ts";
 import { kubeletClientProblem } from "./signer-rules.ts";
@@ -14,14 +17,20 @@ export const csrApprovingController = controller({
   name: "csrapproving",
   queue: "certificate",
   for: CertificateSigningRequest,
+  reads: [Node],
   backoff: { firstMs: 200, maxMs: 1_000_000 },
 
-  async reconcile(csr, { client }) {
+  async reconcile(csr, { client, cache }) {
     if (csr.status.certificate || hasDecision(csr, "Approved") || hasDecision(csr, "Denied")) return;
     const refused: string[] = [];
-    for (const { subresource, message } of rightsToAsk(csr, parseCsr(csr.spec.request))) {
+    const request = parseCsr(csr.spec.request);
+    for (const { subresource, message } of rightsToAsk(csr, request)) {
       if (await isAllowed(client, csr, subresource)) {
-        await client.update(CertificateSigningRequest, approved(csr, message), "approval");
+        const { commonName } = request.subject;
+        const node = cache.get(Node, { name: commonName.slice("system:node:".length) });
+        const isTaken = node !== undefined && isReady(node) && csr.spec.username !== commonName;
+        const decided = isTaken ? denied(csr, node.metadata.name) : approved(csr, message);
+        await client.update(CertificateSigningRequest, decided, "approval");
         return;
       }
       refused.push(subresource);
@@ -73,13 +82,19 @@ async function isAllowed(client: Client, { spec }: CertificateSigningRequest, su
   return status.allowed;
 }
 
-const approved = (csr: CertificateSigningRequest, message: string): CertificateSigningRequest => ({
+const approved = (csr: CertificateSigningRequest, message: string): CertificateSigningRequest =>
+  withDecision(csr, { type: "Approved", status: "True", reason: "AutoApproved", message });
+
+const denied = (csr: CertificateSigningRequest, node: string): CertificateSigningRequest =>
+  withDecision(csr, {
+    type: "Denied",
+    status: "True",
+    reason: "NodeAlive",
+    message: `there is a node ${JSON.stringify(node)} in the cluster already, and it is alive`,
+  });
+
+type Decision = NonNullable<CertificateSigningRequest["status"]["conditions"]>[number];
+const withDecision = (csr: CertificateSigningRequest, decision: Decision): CertificateSigningRequest => ({
   ...csr,
-  status: {
-    ...csr.status,
-    conditions: [
-      ...(csr.status.conditions ?? []),
-      { type: "Approved", status: "True", reason: "AutoApproved", message },
-    ],
-  },
+  status: { ...csr.status, conditions: [...(csr.status.conditions ?? []), decision] },
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { SubjectAccessReview } from "#api/authorization/v1/subject-access-review.ts";
 import { CertificateSigningRequest } from "#api/certificates/v1/certificate-signing-request.ts";
 import { csrOf, generalNames } from "#api/certificates/v1/testing.ts";
+import { Node } from "#api/core/v1/node.ts";
 import { textToBase64 } from "#base/base64.ts";
 import { type ClientWorld, world } from "#client/testing.ts";
 import { csrApprovingController } from "./approving.ts";
@@ -100,6 +101,22 @@ for (const [what, [request, allowed, message]] of Object.entries(approvals))
       message === undefined ? [] : [["Approved", "AutoApproved", message]],
     );
   });
+
+test("approving: a token does not get the name of a node that is alive, but of one that is not", async () => {
+  for (const [status, decision] of [
+    ["True", "Denied"],
+    ["Unknown", "Approved"],
+  ] as const) {
+    const w = world({ now });
+    reviewing(w, ["nodeclient"]);
+    w.have(Node, { metadata: { name: "a" }, status: { conditions: [{ type: "Ready", status }] } });
+    const asked = { ...spec({}), username: "system:bootstrap:abcdef" };
+    const csr = w.have(CertificateSigningRequest, { metadata: { name: "x" }, spec: asked });
+    await w.reconcile(csrApprovingController, csr);
+    const [made] = (w.get(CertificateSigningRequest, { name: "x" }) ?? csr).status.conditions ?? [];
+    assert.equal(made?.type, decision);
+  }
+});
 
 test("approving: a request that was denied is not asked about again", async () => {
   const w = world({ now });
