@@ -137,6 +137,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/store.ts")).store,
   },
   {
+    name: "backup",
+    short: "Write all that a cluster is made of to one file",
+    load: async () => (await import("./commands/backup.ts")).backup,
+  },
+  {
+    name: "restore",
+    short: "Make a cluster anew from its backup",
+    load: async () => (await import("./commands/restore.ts")).restore,
+  },
+  {
     name: "trace",
     short: "Show the writes that led to an object and followed from it, with their causes and times",
     load: async () => (await import("./commands/trace.ts")).trace,

@@ -14,9 +14,9 @@ export interface StoreImage {
 }
 
 /** What some engines can do beyond the interface. */
-interface Extras {
-  /** How long a key has to live, if not for ever. */
-  ttlSeconds?(key: string): number | undefined | Promise<number | undefined>;
+export interface StoreExtras {
+  /** How long a key has to live that was there at a revision (defaults to the newest), if not for ever. */
+  ttlSeconds?(key: string, at?: Revision): number | undefined | Promise<number | undefined>;
   /** Takes in an image as it is, with its revisions. The store must be fresh. */
   adopt?(image: StoreImage): Promise<void>;
 }
@@ -36,8 +36,8 @@ const writersAtOnce = 64;
 
 /** Copies what is present in `from` at this moment into `to`, which must be empty. */
 export async function copyStore(
-  from: StoreEngine & Extras,
-  to: StoreEngine & Extras,
+  from: StoreEngine & StoreExtras,
+  to: StoreEngine & StoreExtras,
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void = () => undefined,
 ): Promise<CopyResult> {
@@ -62,7 +62,7 @@ export async function copyStore(
 
 /** What is present in a store at this moment, in pages. */
 export async function imageOf(
-  from: StoreEngine & Extras,
+  from: StoreEngine & StoreExtras,
   signal: AbortSignal,
   onProgress: (done: number, total: number) => void = () => undefined,
 ): Promise<StoreImage> {
@@ -73,7 +73,7 @@ export async function imageOf(
     for (let done = 0; ; ) {
       const ttls = new Map<string, number>();
       await inBatches(writersAtOnce, page.entries, async ({ key }) => {
-        const ttlSeconds = await from.ttlSeconds?.(key);
+        const ttlSeconds = await from.ttlSeconds?.(key, revision);
         if (ttlSeconds !== undefined) ttls.set(key, ttlSeconds);
       });
       for (const entry of page.entries) {

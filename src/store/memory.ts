@@ -132,11 +132,14 @@ export class MemoryStore implements StoreEngine {
   async adopt({ revision, entries }: StoreImage): Promise<void> {
     this.#ready("adopt");
     if (this.#revision > 1) throw new Error("adopt: the store is not fresh");
+    const temporary: (readonly [string, Revision, number])[] = [];
     for await (const { ttlSeconds, ...entry } of entries) {
       this.#present.set(entry.key, entry);
-      this.#leases.set(entry.key, entry.modified, ttlSeconds === undefined ? undefined : ttlSeconds * 1000);
+      if (ttlSeconds !== undefined) temporary.push([entry.key, entry.modified, ttlSeconds * 1000]);
     }
     this.#revision = this.#compacted = revision;
+    // Only now: what has run out is deleted by a write, whose revision has to be beyond all others.
+    for (const [key, modified, ttlMs] of temporary) this.#leases.set(key, modified, ttlMs);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "#base/clock.ts";
 import { silentLog } from "#base/log.ts";
@@ -6,6 +9,7 @@ import { seededRandom } from "#base/random.ts";
 import { copyStore } from "./copy.ts";
 import { Compacted } from "./engine.ts";
 import { EtcdStore } from "./host/etcd.ts";
+import { openLmdbStore } from "./host/lmdb.ts";
 import { MemoryStore } from "./memory.ts";
 import { catchUp, compareStores, raiseRevision } from "./move.ts";
 import { noEtcd, startEtcd } from "./testing/etcd.ts";
@@ -49,4 +53,32 @@ test("a store moves to etcd while it is written to: nothing is lost, and revisio
   );
   assert.ok(((await to.ttlSeconds("/registry/b/0-0")) ?? 0) > 3000, "times to live come along");
   assert.deepEqual((await to.list("knarr-")).entries, []);
+});
+
+test("keys whose time has run out do not disturb a copy that keeps revisions, and copies may differ in them", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "knarr-adopt-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const to = await openLmdbStore({ folder, clock: systemClock });
+  t.after(() => to.close());
+  const total = 20_000;
+  async function* entries() {
+    for (let i = 0; i < total; i++) {
+      const entry = { key: `/a/${i}`, value: bytes(`${i}`), created: i + 2, modified: i + 2 };
+      yield i < 10 ? { ...entry, ttlSeconds: 0 } : entry;
+    }
+  }
+  await to.adopt({ revision: total + 1, entries: entries() });
+  const last = await to.put("/b", bytes("after"), 0);
+  assert.ok(last.modified > total + 1);
+  while ((await to.get("/a/9")) !== undefined) await to.put("/c", bytes("turn"), (await to.get("/c"))?.modified ?? 0);
+  assert.equal((await to.list("/a/")).entries.length, total - 10);
+
+  const from = new MemoryStore({ clock: systemClock });
+  t.after(() => from.close());
+  for (const { key, value } of (await to.list("/")).entries) await from.put(key, value, 0);
+  await from.put("/a/0", bytes("0"), 0, { ttlSeconds: 3600 });
+  await compareStores(from, to, signal);
+  await from.put("/d", bytes("more"), 0);
+  await assert.rejects(compareStores(from, to, signal), /differs from its source in \/d/);
+  await assert.rejects(compareStores(to, from, signal), /has \/d, which its source does not have/);
 });

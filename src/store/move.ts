@@ -2,7 +2,7 @@
 // Revisions never go back: the target is brought beyond the newest revision that anybody may have seen of the source, and what a client
 // knows of before is too old there, so it lists again.
 import { inBatches } from "#base/collections.ts";
-import { type ImageEntry, imageOf, putNew } from "./copy.ts";
+import { type ImageEntry, imageOf, putNew, type StoreExtras } from "./copy.ts";
 import { type Entry, type Revision, type StoreEngine, Unavailable } from "./engine.ts";
 
 type Source = Parameters<typeof imageOf>[0];
@@ -66,17 +66,29 @@ export async function catchUp(
   return { written: changed.length, removed: present.size, entries };
 }
 
-/** Throws if the two differ in a key or a value. */
-export async function compareStores(from: StoreEngine, to: StoreEngine, signal: AbortSignal): Promise<void> {
+/** Throws if the two differ in a key or a value, other than by keys whose time runs out. Neither may be written to by others meanwhile. */
+export async function compareStores(
+  from: StoreEngine & StoreExtras,
+  to: StoreEngine & StoreExtras,
+  signal: AbortSignal,
+): Promise<void> {
   const [{ entries: wanted }, { entries: found }] = await Promise.all([
     from.list("/", {}, signal),
     to.list("/", {}, signal),
   ]);
   const values = new Map(found.map(({ key, value }) => [key, value]));
-  const differing = wanted.find(({ key, value }) => !isSame(value, values.get(key)));
-  if (differing) throw new Unavailable(`the copy differs from its source in ${differing.key}`);
-  if (found.length !== wanted.length) throw new Unavailable("the copy has keys that its source does not have");
+  for (const { key, value } of wanted) {
+    if (!isSame(value, values.get(key)) && !(await mayBeGone(from, key, signal)))
+      throw new Unavailable(`the copy differs from its source in ${key}`);
+    values.delete(key);
+  }
+  for (const key of values.keys())
+    if (!(await mayBeGone(to, key, signal)))
+      throw new Unavailable(`the copy has ${key}, which its source does not have`);
 }
+
+const mayBeGone = async (store: StoreEngine & StoreExtras, key: string, signal: AbortSignal): Promise<boolean> =>
+  (await store.ttlSeconds?.(key)) !== undefined || (await store.get(key, signal)) === undefined;
 
 const isSame = (a: Uint8Array, b: Uint8Array | undefined): boolean =>
   b !== undefined && a.length === b.length && a.every((byte, i) => byte === b[i]);

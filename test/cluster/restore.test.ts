@@ -1,6 +1,6 @@
 // A snapshot in the place of a cluster's state, as a person puts it there.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ClusterFolder } from "#cluster/local/cluster-folder.ts";
@@ -81,4 +81,51 @@ test("a cluster that cannot start from a snapshot has back what it had", { skip 
   );
   await machine.ok("start");
   assert.match(await machine.kubectl("get", "configmaps", "-o", "name"), /^configmap\/new$/m);
+});
+
+test("a cluster is gone, and comes back from its backup under another name; a backup with a wrong byte changes nothing", {
+  skip,
+}, async () => {
+  await using machine = new Machine(kubectl);
+  await machine.ok("up", "--runtime=simulated", "--port=0", "--name=old");
+  await machine.kubectl("create", "secret", "generic", "word", "--from-literal=word=kept");
+  const uid = await machine.kubectl("get", "secret", "word", "-o", "jsonpath={.metadata.uid}");
+  const backup = join(machine.home, "it.backup");
+  assert.match(
+    await machine.ok("backup", backup, "--name=old"),
+    /^\S+: cluster "old" as of revision \d+, \d+ keys\.$/m,
+  );
+  assert.equal(statSync(backup).mode & 0o777, 0o600);
+  assert.match((await machine.knarr("backup", backup, "--name=old")).err, /exists; choose another name/);
+  await machine.ok("down", "--name=old");
+
+  const bytes = readFileSync(backup);
+  for (const [at, complaint] of [
+    [bytes.lastIndexOf("files/ca.key") + 600, /files\/ca\.key in it is not as it was written/],
+    [bytes.length - 20_000, /store\.lmdb in it is not as it was written/],
+  ] as const) {
+    const wrong = Buffer.from(bytes);
+    wrong[at] = (wrong[at] ?? 0) ^ 1;
+    writeFileSync(join(machine.home, "wrong"), wrong);
+    const refused = await machine.knarr("restore", join(machine.home, "wrong"));
+    assert.deepEqual([refused.code, complaint.test(refused.err)], [1, true], refused.err);
+  }
+  writeFileSync(join(machine.home, "short"), bytes.subarray(0, 3_000));
+  assert.match(
+    (await machine.knarr("restore", join(machine.home, "short"))).err,
+    /cannot be used as a backup: .*(cut off|is missing in it)/,
+  );
+  assert.match((await machine.knarr("restore", backup, "--bind-address=x")).err, /"x" is not an address/);
+  assert.deepEqual(readdirSync(machine.clusters), []);
+
+  const restored = await machine.ok("restore", backup, "--name=knarr");
+  assert.match(restored, /^Cluster "knarr" is as it was at \S+Z: revision \d+, \d+ keys\.$/m);
+  assert.equal(
+    await machine.kubectl("get", "secret", "word", "-o", "jsonpath={.metadata.uid} {.data.word}"),
+    `${uid} a2VwdA==`,
+  );
+  assert.match(
+    (await machine.knarr("restore", backup, "--name=knarr")).err,
+    /there is a cluster "knarr" on this machine/,
+  );
 });

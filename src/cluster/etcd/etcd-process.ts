@@ -17,6 +17,8 @@ export interface EtcdProcessOptions {
   readonly certificates: EtcdCertificateFiles;
   readonly folder: string;
   readonly logFile: string;
+  /** Makes it the only member of its cluster, with the data that it has. */
+  readonly forgetsOthers?: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -88,7 +90,7 @@ export class EtcdProcess implements Component {
   }
 
   #arguments(): readonly string[] {
-    const { member, certificates, folder } = this.#options;
+    const { member, certificates, folder, forgetsOthers = false } = this.#options;
     const [client, peer] = [clientUrl(member), peerUrl(member)];
     const { ca, cert, key } = certificates;
     const isFirst = member.initialCluster === "";
@@ -112,6 +114,7 @@ export class EtcdProcess implements Component {
       "--quota-backend-bytes=8589934592",
       "--max-request-bytes=4194304",
       "--snapshot-count=10000",
+      ...(forgetsOthers ? ["--force-new-cluster"] : []),
       "--logger=zap",
       "--log-level=warn",
     ];

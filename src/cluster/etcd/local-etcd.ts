@@ -83,7 +83,7 @@ export class LocalEtcd {
   #member: EtcdMemberSettings;
   #store: EtcdStore | undefined;
 
-  constructor(place: ClusterFolder, member: EtcdMemberSettings, log: Log) {
+  constructor(place: ClusterFolder, member: EtcdMemberSettings, log: Log, forgetsOthers = false) {
     this.#place = place;
     this.#member = member;
     this.#log = log.with({ component: "etcd" });
@@ -92,6 +92,7 @@ export class LocalEtcd {
       certificates: this.renewCertificates().member,
       folder: dataOf(place),
       logFile: join(place.folder, "etcd.log"),
+      forgetsOthers,
       clock,
       log: this.#log,
     });

@@ -77,12 +77,16 @@ export function collectFiles(place: ClusterFolder): SharedFiles {
     throw new Error(
       `the etcd of cluster ${JSON.stringify(place.name)} is at ${member.address}, where no other machine reaches it; a cluster that is made with --ha and --bind-address has one that others reach`,
     );
+  return { settings, etcdEndpoints: member?.endpoints ?? [], texts: textsOf(place, settings) };
+}
+
+/** The files that a control plane cannot do without, by the names they have in the Secret. */
+export function textsOf(place: ClusterFolder, settings: Settings): Readonly<Record<string, string>> {
   const read = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : undefined);
   const found: Record<string, string | undefined> = { "encryption.yaml": read(place.encryption) };
   for (const [name, path] of Object.entries(authorities)) found[name] = read(join(place.certificates, path));
   for (const flag of givenFlags) found[flag] = settings[flag] === undefined ? undefined : read(settings[flag]);
-  const texts = Object.fromEntries(Object.entries(found).filter(([, text]) => text !== undefined));
-  return { settings, etcdEndpoints: member?.endpoints ?? [], texts: texts as Record<string, string> };
+  return Object.fromEntries(Object.entries(found).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
 /** Puts the files into the Secret, and answers the key. */
@@ -147,7 +151,7 @@ export async function fetchFiles(client: Client, key: string): Promise<SharedFil
 }
 
 /** Writes the files, and answers the settings that name them. */
-export function placeFiles(place: ClusterFolder, { settings, texts }: SharedFiles): Settings {
+export function placeFiles(place: ClusterFolder, { settings, texts }: Omit<SharedFiles, "etcdEndpoints">): Settings {
   const write = (path: string, text: string | undefined) => {
     if (text === undefined) return;
     makeFolder(dirname(path));

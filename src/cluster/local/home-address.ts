@@ -1,6 +1,6 @@
 // The address at which other machines reach the one that a cluster was made on.
 import { networkInterfaces } from "node:os";
-import type { Settings } from "./settings.ts";
+import { isOpen, type Settings } from "./settings.ts";
 
 const isEverywhere = (address: string): boolean => address === "0.0.0.0" || address === "::";
 /** Our own, and those of others who make networks inside of machines. */
@@ -17,3 +17,6 @@ export function homeAddress(settings: Settings): string {
   }
   throw new Error("this machine has no address that others could reach; name one with --advertise-address");
 }
+
+/** The address of a member of etcd beside the control plane of this machine. */
+export const memberAddress = (settings: Settings): string => (isOpen(settings) ? homeAddress(settings) : "127.0.0.1");

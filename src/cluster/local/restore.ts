@@ -3,11 +3,11 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { systemClock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
-import { parseFlags } from "#cli/flags.ts";
 import { type CheckReport, restoreStore } from "#store/host/lmdb-operate.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import { readSettings, type Settings, storeOf } from "./settings.ts";
-import { lockStart, startFlags, startForPerson } from "./start.ts";
+import { lockStart } from "./start.ts";
+import { startAgain } from "./start-again.ts";
 import { stopCluster } from "./stop.ts";
 
 export interface RestoredCluster {
@@ -96,9 +96,4 @@ async function startOrUndo({ place, settings, kept, start }: ExchangedFolder, si
       cause,
     });
   }
-}
-
-function startAgain(place: ClusterFolder, settings: Settings): Promise<void> {
-  const { flags } = parseFlags(startFlags, []);
-  return startForPerson({ place, settings, flags: { ...flags, kubeconfig: settings.kubeconfig }, isNew: false });
 }

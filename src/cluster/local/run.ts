@@ -26,10 +26,10 @@ import { liveCertificatesOf } from "./certificates.ts";
 import { type ClusterFolder, processLock } from "./cluster-folder.ts";
 import { ensureEncryption, openStoreOf } from "./encryption.ts";
 import { localFront, urlOf } from "./front.ts";
-import { homeAddress } from "./home-address.ts";
+import { homeAddress, memberAddress } from "./home-address.ts";
 import { doesJoin, machineSettings } from "./machines.ts";
 import { type NodesOptions, type NodesSetup, nodesOf } from "./nodes.ts";
-import { isOpen, nodeNames, pluginsAsked, type Settings, storeOf, writeSettings } from "./settings.ts";
+import { nodeNames, pluginsAsked, type Settings, storeOf, writeSettings } from "./settings.ts";
 import type { StartStep } from "./step.ts";
 import { nodeSwitches } from "./switches.ts";
 
@@ -64,7 +64,7 @@ export async function runWithStore(options: ControlPlaneOptions, signal: AbortSi
   const { place, settings, log } = options;
   if (!settings.ha) return runControlPlane(options, undefined, signal);
   const { LocalEtcd, newMember, readMember, writeMember } = await import("../etcd/local-etcd.ts"); // with gRPC
-  const member = readMember(place) ?? (await newMember(isOpen(settings) ? homeAddress(settings) : "127.0.0.1"));
+  const member = readMember(place) ?? (await newMember(memberAddress(settings)));
   writeMember(place, member);
   const etcd = new LocalEtcd(place, member, log);
   const controlPlane = {

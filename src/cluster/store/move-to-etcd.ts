@@ -1,21 +1,19 @@
 // Moves the state of a cluster of this machine from its embedded store to an etcd that is started for it. The cluster runs meanwhile; only for
 // the last part its process ends, and starts again on etcd. Containers go on. If it cannot start so, it starts again as it was.
-import { rmSync } from "node:fs";
 import { systemClock as clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
-import { silentLog } from "#base/log.ts";
-import { parseFlags } from "#cli/flags.ts";
 import { copyStore } from "#store/copy.ts";
 import type { EtcdStore } from "#store/host/etcd.ts";
 import { openLmdbStore } from "#store/host/lmdb.ts";
 import { catchUp, compareStores, raiseRevision } from "#store/move.ts";
 import { ensureEtcd } from "../etcd/etcd-program.ts";
-import { dataOf, LocalEtcd, newMember, writeMember } from "../etcd/local-etcd.ts";
+import { withFreshEtcd } from "../etcd/fresh-etcd.ts";
+import { writeMember } from "../etcd/local-etcd.ts";
 import type { ClusterFolder } from "../local/cluster-folder.ts";
 import { endProcess } from "../local/end.ts";
-import { homeAddress } from "../local/home-address.ts";
-import { isOpen, readSettings, type Settings, storeOf, writeSettings } from "../local/settings.ts";
-import { lockStart, startFlags, startForPerson } from "../local/start.ts";
+import { readSettings, type Settings, storeOf, writeSettings } from "../local/settings.ts";
+import { lockStart } from "../local/start.ts";
+import { startAgain } from "../local/start-again.ts";
 import { openSource } from "./location.ts";
 
 export interface MoveOptions {
@@ -38,24 +36,10 @@ export async function moveToEtcd({ place, install, progress }: MoveOptions): Pro
     throw new Error(
       `cluster ${JSON.stringify(place.name)} has no embedded store: its state is ${settings && storeOf(settings) === "etcd" ? "in etcd already" : "in memory alone"}`,
     );
-  const { signal } = new AbortController();
-  await ensureEtcd({ install, progress }, signal);
-  rmSync(dataOf(place), { recursive: true, force: true }); // of a try that was interrupted
-  const member = await newMember(isOpen(settings) ? homeAddress(settings) : "127.0.0.1");
-  const etcd = new LocalEtcd(place, member, silentLog);
-  const stop = new AbortController();
-  const running = etcd.process.run(stop.signal);
-  let moved: MoveState;
-  try {
-    const failed = running.then(() => Promise.reject(new Error("etcd has ended")));
-    moved = await Promise.race([move(place, settings, etcd, progress), failed]);
-  } catch (error) {
-    rmSync(dataOf(place), { recursive: true, force: true });
-    throw error;
-  } finally {
-    stop.abort(new Error("moved"));
-    await running;
-  }
+  await ensureEtcd({ install, progress }, new AbortController().signal);
+  const { member, result: moved } = await withFreshEtcd(place, settings, (target) =>
+    move(place, settings, target, progress),
+  );
   if (moved.wasRunning) progress("starting the cluster on etcd");
   try {
     writeMember(place, member);
@@ -81,29 +65,22 @@ interface MoveState {
 async function move(
   place: ClusterFolder,
   before: Settings,
-  etcd: LocalEtcd,
+  target: EtcdStore,
   progress: (text: string) => void,
 ): Promise<MoveState> {
-  const { signal } = new AbortController();
-  await etcd.ready(signal);
-  const target = etcd.open();
+  progress("copying what is there");
+  const since = await copyMost(place, target, progress);
+  progress("pausing the cluster for the rest");
+  const release = lockStart(place);
+  const pausedAt = clock.elapsed();
+  const wasRunning = await endProcess(place, new AbortController().signal);
   try {
-    progress("copying what is there");
-    const since = await copyMost(place, target, progress);
-    progress("pausing the cluster for the rest");
-    const release = lockStart(place);
-    const pausedAt = clock.elapsed();
-    const wasRunning = await endProcess(place, signal);
-    try {
-      const entries = await copyRest(place, target, since);
-      return { entries, wasRunning, pausedAt, settings: readSettings(place) ?? before, release };
-    } catch (cause) {
-      release();
-      if (wasRunning) await startAgain(place);
-      throw new Error(`cluster ${JSON.stringify(place.name)} was not moved, and goes on as before`, { cause });
-    }
-  } finally {
-    await target.close();
+    const entries = await copyRest(place, target, since);
+    return { entries, wasRunning, pausedAt, settings: readSettings(place) ?? before, release };
+  } catch (cause) {
+    release();
+    if (wasRunning) await startAgain(place);
+    throw new Error(`cluster ${JSON.stringify(place.name)} was not moved, and goes on as before`, { cause });
   }
 }
 
@@ -147,11 +124,4 @@ async function undo(place: ClusterFolder, { settings, wasRunning }: MoveState, c
       )
     : "its embedded store is as it was";
   throw new Error(`cluster ${JSON.stringify(place.name)} could not be started on etcd; ${again}`, { cause });
-}
-
-async function startAgain(place: ClusterFolder): Promise<void> {
-  const { flags } = parseFlags(startFlags, []);
-  const settings = readSettings(place);
-  if (!settings) return place.mustExist();
-  await startForPerson({ place, settings, flags: { ...flags, kubeconfig: settings.kubeconfig }, isNew: false });
 }

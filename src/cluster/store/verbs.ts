@@ -203,7 +203,53 @@ const move: StoreVerb = {
   },
 };
 
-export const storeVerbs: readonly StoreVerb[] = [status, snapshot, restore, check, compact, shrink, copy, move];
+const recover: StoreVerb = {
+  name: "recover",
+  use: "recover --force [--name=CLUSTER] [--data-dir=FOLDER]",
+  help: [
+    "For a cluster on an etcd of its own that has lost more than half of its members for good: makes the member of this machine the only",
+    "one, with the data that it has, and starts the cluster. Other control planes join anew. A lost machine must never run its member",
+    'again: "knarr leave --force" there before it joins. What only the lost ones knew is lost. What the member had is kept beside it.',
+  ],
+  async run(args) {
+    const isForced = args.includes("--force");
+    const text = { type: "string" } as const;
+    const { values, positionals: rest } = parse(
+      recover.use,
+      args.filter((arg) => arg !== "--force"),
+      { name: text, "data-dir": text },
+    );
+    if (rest.length > 0) throw new UsageError(`store recover takes no arguments; usage: knarr store ${recover.use}`);
+    const place = new ClusterFolder({ name: values.name ?? "knarr", "data-dir": values["data-dir"] });
+    place.mustExist();
+    if (!isForced)
+      throw new UsageError(
+        `store recover: nobody here can know that the other members are gone for good. If one of them may come back, start it instead ("knarr start"); if not, say --force`,
+      );
+    const [{ recoverEtcd }, { startAgain }] = await Promise.all([
+      import("../etcd/recover.ts"),
+      import("../local/start-again.ts"),
+    ]);
+    const steps = showSteps(systemClock);
+    const kept = await recoverEtcd(place, (words) => steps.begin(words)).finally(() => steps.end());
+    await startAgain(place);
+    print("The member of this machine is the only one of etcd now.");
+    print(`What it had before is in ${kept}; remove that when you do not need it.`);
+    print('On each machine that is lost, if it ever runs again: "knarr leave --force", then join it anew.');
+  },
+};
+
+export const storeVerbs: readonly StoreVerb[] = [
+  status,
+  snapshot,
+  restore,
+  check,
+  compact,
+  shrink,
+  copy,
+  move,
+  recover,
+];
 
 const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 

@@ -154,10 +154,10 @@ export class EtcdStore implements StoreEngine {
     }
   }
 
-  /** How long the key has to live, if not for ever. */
-  async ttlSeconds(key: string): Promise<number | undefined> {
+  /** How long the key has to live, if not for ever; as it was at a revision, what has run out since has no time left. */
+  async ttlSeconds(key: string, at: Revision = 0): Promise<number | undefined> {
     const what = `time to live of ${key}`;
-    const { kvs } = await this.#range({ key }, { what });
+    const { kvs } = await this.#range({ key, revision: at }, { what });
     const id = kvs[0]?.lease ?? 0n;
     if (id === 0n) return undefined;
     const request = { what, isWrite: false, isLinearizable: false };

@@ -227,11 +227,14 @@ export class LmdbStore implements StoreEngine, StoreHolder {
   async adopt({ revision, entries }: StoreImage): Promise<void> {
     this.#ready("adopt");
     if (this.#next > 2) throw new Error(`adopt: store ${this.#databases.path} is not fresh`);
+    const temporary: (readonly [string, Revision, Expiry])[] = [];
     await this.#upkeep.adopt(revision, entries, (key, indexed) => {
       this.#index.set(key, indexed);
-      if (indexed.expiry) this.#leases.set(key, indexed.modified, leftMs(indexed.expiry, this.#clock));
+      if (indexed.expiry) temporary.push([key, indexed.modified, indexed.expiry]);
     });
     this.#next = revision + 1;
+    // Only now: what has run out is deleted by a write, whose revision has to be beyond all others.
+    for (const [key, modified, expiry] of temporary) this.#leases.set(key, modified, leftMs(expiry, this.#clock));
   }
 
   close(): Promise<void> {
