@@ -147,6 +147,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/restore.ts")).restore,
   },
   {
+    name: "upgrade",
+    short: "Bring a cluster to the version of this checkout",
+    load: async () => (await import("./commands/upgrade.ts")).upgrade,
+  },
+  {
+    name: "service",
+    short: "Have systemd start a cluster when its machine boots",
+    load: async () => (await import("./commands/service.ts")).service,
+  },
+  {
     name: "trace",
     short: "Show the writes that led to an object and followed from it, with their causes and times",
     load: async () => (await import("./commands/trace.ts")).trace,

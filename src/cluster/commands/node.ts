@@ -1,8 +1,9 @@
 import { UsageError } from "#base/errors.ts";
 import type { Command } from "#cli/command.ts";
-import { type FlagValues, flagsHelp, parseFlags } from "#cli/flags.ts";
+import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
+import { cordonNode, drainNode } from "../local/drain.ts";
 import { nodeNames, readSettings } from "../local/settings.ts";
 import { isSwitchedOff, switchNode } from "../local/switches.ts";
 
@@ -16,22 +17,6 @@ const nodeFlags = {
     help: "How long drain may take; 0s for as long as it takes",
   },
 } as const;
-
-const isKubectlVerb = (verb: string | undefined): verb is "drain" | "cordon" | "uncordon" =>
-  verb === "drain" || verb === "cordon" || verb === "uncordon";
-
-const drainFlags = (verb: string, { force, timeout }: FlagValues<typeof nodeFlags>): readonly string[] =>
-  verb === "drain" ? ["--ignore-daemonsets", "--delete-emptydir-data", `--force=${force}`, `--timeout=${timeout}`] : [];
-
-/** What kubectl does as well, with what is usual here. */
-async function runForNode(place: ClusterFolder, args: readonly string[]): Promise<number> {
-  place.mustExist();
-  const [{ kubectl }, { processIo }] = await Promise.all([
-    import("#kubectl/main.ts"),
-    import("#kubectl/process-io.ts"),
-  ]);
-  return kubectl([...args, `--kubeconfig=${place.adminKubeconfig}`], processIo());
-}
 
 export const node: Command = {
   use: "node stop|start|drain|cordon|uncordon NODE [FLAGS]",
@@ -52,9 +37,13 @@ export const node: Command = {
   ].join("\n"),
   async run(args) {
     const { flags, rest } = parseFlags(nodeFlags, args);
-    if (isKubectlVerb(rest[0]) && rest[1] !== undefined && rest.length === 2)
-      return runForNode(new ClusterFolder(flags), [rest[0], rest[1], ...drainFlags(rest[0], flags)]);
-    switchForPerson(new ClusterFolder(flags), rest);
+    const [verb = "", name, ...more] = rest;
+    const place = new ClusterFolder(flags);
+    if (name !== undefined && more.length === 0) {
+      if (verb === "drain") return drainNode(place, name, flags);
+      if (verb === "cordon" || verb === "uncordon") return cordonNode(place, name, verb === "cordon");
+    }
+    switchForPerson(place, rest);
     return 0;
   },
 };

@@ -44,6 +44,16 @@ export async function leaveEtcd(
   await members.remove(present.id, signal);
 }
 
+/** Why etcd cannot do without the member of this machine for a while; undefined if it can, or if there is no other. */
+export async function problemOfOthers(place: ClusterFolder, signal: AbortSignal): Promise<string | undefined> {
+  const own = readMember(place);
+  if (!own) return undefined;
+  const states = (await membersOf(place).states(signal)).filter(({ isLearner }) => !isLearner);
+  const others = states.filter(({ peerUrls }) => !peerUrls.includes(peerUrl(own)));
+  const down = others.filter(({ problem }) => problem !== undefined).map(({ name }) => name);
+  return down.length === 0 ? undefined : `of the members of etcd ${down.join(", ")} does not answer`;
+}
+
 const how = '"knarr leave --force" leaves all the same, and the others may then have to be made anew from a backup';
 
 function refusal(states: readonly EtcdMemberState[], own: EtcdMemberState): string {
