@@ -110,6 +110,21 @@ test("half of the members of etcd are lost, then all machines: what there was is
   assert.equal(await kubectl(fourth, "get", "secret", "word", "-o", "jsonpath={.data.word}"), "a2VwdA==");
   assert.equal(await kubectl(fourth, "get", "colours", "red", "-o", "jsonpath={.r}"), "1");
   assert.match((await fourth.knarr("restore", file)).said, /there is a cluster "\S+" on this machine/);
+
+  await fourth.shell("kill -9 -1"); // as at the end of its power: knarr, etcd, containerd and all containers
+  await fourth.does("start", tour.name, "--no-install");
+  await until("the pods of this machine", async () =>
+    /^(true )*true$/.test(
+      await kubectl(
+        fourth,
+        "get",
+        "pods",
+        "--field-selector=spec.nodeName=node-1",
+        "-o",
+        "jsonpath={.items[*].status.containerStatuses[0].ready}",
+      ),
+    ),
+  );
   const fifth = await machines.add("fifth", 5);
   await invite(fourth, fifth);
   assert.equal(await kubectl(fifth, "get", "secret", "word", "-o", "jsonpath={.data.word}"), "a2VwdA==");
