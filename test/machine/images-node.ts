@@ -16,6 +16,7 @@ const sources: InputSources = {
   configMap: async () => undefined,
   secret: async () => undefined,
   services: async () => [],
+  knownServices: () => [],
   token: async () => "",
   claim: async () => undefined,
   persistentVolume: async () => undefined,

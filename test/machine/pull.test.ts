@@ -73,7 +73,7 @@ test("a kubelet pulls from registries, with the pod's secrets, and tells what we
           signal,
         }),
         runtime,
-        probes: probeHandlers,
+        probes: probeHandlers(),
         streams: criStreams(runtime, systemClock),
         spdyCompression,
         clock: systemClock,

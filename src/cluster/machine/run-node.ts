@@ -130,7 +130,7 @@ function kubeletOptions(options: RunNodeOptions, client: Client, log: Log): Mach
     imageThresholds: { highPercent: 98, lowPercent: 97 },
     peers,
     endpoint: `unix://${containerd.socket}`,
-    dialRuntime: (to, signal) => location.dial(to, signal),
+    dial: (to, signal) => location.dial(to, signal),
     kubeletVersion: kubernetesVersion,
     client,
     services: informers.of(Service),

@@ -30,7 +30,7 @@ import { Hierarchy } from "./cgroups/hierarchy.ts";
 import { PodCgroups } from "./cgroups/pod-cgroups.ts";
 import { containerInputs } from "./container-inputs.ts";
 import { CriRuntime, type CriRuntimeOptions } from "./cri/runtime.ts";
-import { criStreams, type DialRuntime } from "./cri/streams.ts";
+import { criStreams } from "./cri/streams.ts";
 import { CsiStorage } from "./csi/csi-storage.ts";
 import { DevicePlugins } from "./device-plugins/device-plugins.ts";
 import { DeviceDrivers } from "./devices/device-drivers.ts";
@@ -46,7 +46,7 @@ import {
   machineState,
   throttleFolders,
 } from "./machine.ts";
-import { probeHandlers } from "./probe-handlers.ts";
+import { type DialNode, probeHandlers } from "./probe-handlers.ts";
 import { StaticFolder } from "./static-folder.ts";
 import { StaticUrl, type StaticUrlOptions } from "./static-url.ts";
 import { MachineStats } from "./stats/machine-stats.ts";
@@ -77,8 +77,8 @@ export interface MachineKubeletOptions extends Omit<MachineOptions, "runtime"> {
   readonly cgroupRoot?: string;
   /** Processes that a pod may have; negative, as the default, for as many as the machine allows. */
   readonly podPidsLimit?: number;
-  /** Connects to the runtime's streaming server; defaults to a connection from this process. */
-  readonly dialRuntime?: DialRuntime;
+  /** Connects from the network of the node: to the runtime's streaming server, and to the loopback for probes. Defaults to that of this process. */
+  readonly dial?: DialNode;
   /** `/proc/net` of the node's network; defaults to that of this process. */
   readonly procNet?: string;
   /** Other nodes of this machine, whose pods take from the same memory and disk. */
@@ -130,8 +130,8 @@ export async function machineKubelet(options: MachineKubeletOptions, signal: Abo
     },
     nodeChanged: (changed) => storage.nodeChanged(changed),
     runtime,
-    probes: probeHandlers,
-    streams: criStreams(runtime, clock, options.dialRuntime),
+    probes: probeHandlers(options.dial),
+    streams: criStreams(runtime, clock, options.dial),
     spdyCompression,
     inputs: { sources, volumes },
     sensors: sensorsOf(options, { runtime, stats, images, devicePlugins, kubelet: () => node }),

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { test } from "node:test";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { int, message, text } from "#base/host/protobuf.ts";
 import { probeHandlers } from "./probe-handlers.ts";
 
 const { signal } = new AbortController();
-const { http, tcp, grpc } = probeHandlers;
+const { http, tcp, grpc } = probeHandlers();
 
 async function serving(listener: RequestListener) {
   const server = createServer(listener).listen(0, "127.0.0.1");
@@ -112,4 +112,24 @@ test("a gRPC probe asks the health service", async () => {
   server.forceShutdown();
   await using plain = await serving((_, response) => void response.end());
   assert.equal((await grpc("127.0.0.1", plain.port, "", signal)).result, "failure");
+});
+
+test("what is on the loopback of the node is reached from there, and nothing else is", async () => {
+  await using server = await serving((_, response) => response.end("fine"));
+  const dialed: string[] = [];
+  const inside = probeHandlers(async ({ host, port }) => {
+    dialed.push(`${host}:${port}`);
+    if (port === 1) throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    const socket = connect(server.port, "127.0.0.1");
+    await once(socket, "connect");
+    return socket;
+  });
+  const answer = await inside.http({ url: "http://localhost:10259/livez", headers: {} }, signal);
+  assert.deepEqual(answer, { result: "success", output: "fine" });
+  assert.equal((await inside.tcp("127.0.0.1", 10259, signal)).result, "success");
+  assert.deepEqual(await inside.http({ url: "https://127.0.0.1:1/livez", headers: {} }, signal), {
+    result: "failure",
+    output: 'Get "https://127.0.0.1:1/livez": dial tcp 127.0.0.1:1: connect: connection refused',
+  });
+  assert.deepEqual(dialed, ["127.0.0.1:10259", "127.0.0.1:10259", "127.0.0.1:1"]);
 });

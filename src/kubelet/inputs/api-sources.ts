@@ -36,6 +36,7 @@ export function apiSources(context: ApiSourcesOptions): ApiSources {
       await services.synced(client.signal);
       return services.cache.list(namespace);
     },
+    knownServices: (namespace) => services.cache.list(namespace),
     token: (pod, audience, seconds) => tokens.of(pod, audience, seconds),
     claim: (namespace, name) => client.find(PersistentVolumeClaim, { namespace, name }),
     persistentVolume: (name) => client.find(PersistentVolume, { name }),

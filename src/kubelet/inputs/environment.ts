@@ -7,6 +7,7 @@ import type { Service } from "#api/core/v1/service.ts";
 import { fromBase64 } from "#base/base64.ts";
 import { clusterAddresses } from "#rules/services.ts";
 import { decodeUtf8 } from "#schema/json.ts";
+import { isStatic } from "../static-pods/static-pod.ts";
 import { envFileValue } from "./env-file.ts";
 import { amountOf, fieldOf } from "./fields.ts";
 import { InputMissing, type InputSources, type PodContext } from "./sources.ts";
@@ -120,8 +121,10 @@ const isVariableName = (name: string): boolean => name !== "" && !/[=\0]/.test(n
 /** Where the API is, always; where the services of the namespace are, unless the pod does not want that. */
 async function serviceVariables(pod: Pod, sources: InputSources): Promise<readonly [string, string][]> {
   const own = pod.metadata.namespace ?? "";
-  const services = pod.spec.enableServiceLinks === false ? [] : await sources.services(own);
-  const api = (await sources.services("default")).filter(({ metadata }) => metadata.name === "kubernetes");
+  // A static pod does not wait for the API: it may be what serves it.
+  const servicesIn = isStatic(pod) ? sources.knownServices : sources.services;
+  const services = pod.spec.enableServiceLinks === false ? [] : await servicesIn(own);
+  const api = (await servicesIn("default")).filter(({ metadata }) => metadata.name === "kubernetes");
   return [...services, ...api].flatMap(variablesOf);
 }
 

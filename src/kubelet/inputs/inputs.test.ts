@@ -26,6 +26,7 @@ const sources: InputSources = {
   configMap: async (_, name) => (name === "settings" ? settings : undefined),
   secret: async (_, name) => (name === "hidden" ? hidden : undefined),
   services: async () => services,
+  knownServices: () => [],
   token: async (_, audience, seconds) => `token for ${audience} of ${seconds} s`,
   claim: async () => undefined,
   persistentVolume: async () => undefined,

@@ -11,6 +11,8 @@ export interface InputSources {
   secret(namespace: string, name: string): Promise<Secret | undefined>;
   /** The services of a namespace that have an address. */
   services(namespace: string): Promise<readonly Service[]>;
+  /** Those of them that are known by now. */
+  knownServices(namespace: string): readonly Service[];
   /** A token of the pod's service account, for one audience. */
   token(pod: Pod, audience: string | undefined, expirationSeconds: number): Promise<string>;
   claim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined>;

@@ -77,6 +77,7 @@ export class SimulatedInputs implements HostResource {
       configMap: (namespace, name) => find(ConfigMap, namespace, name),
       secret: (namespace, name) => find(Secret, namespace, name),
       services: async () => [],
+      knownServices: () => [],
       token: async () => "",
       claim: async () => undefined,
       persistentVolume: async () => undefined,

@@ -54,6 +54,7 @@ async function modesUnder(mask: number, securityContext: object): Promise<Record
     configMap: async () => settings,
     secret: async () => hidden,
     services: async () => [],
+    knownServices: () => [],
     token: async () => "token",
     claim: async () => undefined,
     persistentVolume: async () => undefined,

@@ -46,6 +46,7 @@ function atFolder(more: Partial<InputSources> = {}) {
     configMap: async (_, name) => (name === "settings" ? settings : undefined),
     secret: async (_, name) => (name === "hidden" ? hidden : undefined),
     services: async () => [],
+    knownServices: () => [],
     token: async () => "token",
     claim: async () => undefined,
     persistentVolume: async () => undefined,
