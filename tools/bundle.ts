@@ -5,22 +5,14 @@ import { isBuiltin } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Plugin } from "esbuild";
+import { bundleWorker, lmdbAt } from "./bundle-plugins.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const target = process.argv[2];
 if (!target) throw new Error("usage: bundle.ts FILE");
 const folder = dirname(target);
 
-/** lmdb looks for its compiled part beside its own files, and is to find it there though they are taken in here. */
-const lmdbAtHome: Plugin = {
-  name: "lmdb-at-home",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/node_modules\/lmdb\/[\w-]+\.js$/ }, async ({ path }) => {
-      const home = `new URL(${JSON.stringify(relative(folder, path))}, import.meta.url).href`;
-      return { contents: (await readFile(path, "utf8")).replaceAll("import.meta.url", home), loader: "js" };
-    });
-  },
-};
+const lmdbAtHome = lmdbAt((path) => relative(folder, path));
 
 /**
  * To import one of Node's own modules is to ask for each of its exports, and some of them load much that nobody here uses: undici,
@@ -54,22 +46,8 @@ const options = {
   logLevel: "warning",
 } as const satisfies BuildOptions;
 
-// What runs in a thread of its own is a file of its own. Its name is known only then, and those who start it learn it here.
-const worker = await build({
-  ...options,
-  entryPoints: { "yaml-worker": join(root, "src/wire/host/yaml-worker.ts") },
-  entryNames: "[name]-[hash]",
-});
-const workerFile = basename(worker.outputFiles.find(({ path }) => path.endsWith(".mjs"))?.path ?? "");
-const workerAtHome: Plugin = {
-  name: "worker-at-home",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/wire\/host\/yaml-thread\.ts$/ }, async ({ path }) => ({
-      contents: (await readFile(path, "utf8")).replace("./yaml-worker.ts", `./${workerFile}`),
-      loader: "ts",
-    }));
-  },
-};
+const worker = await bundleWorker(root, options);
+const workerAtHome = worker.plugin;
 
 // A cluster's process shares no files with other commands: what many share falls into many parts, and people wait for this one.
 const cluster = await build({

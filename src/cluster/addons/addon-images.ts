@@ -1,22 +1,29 @@
-// The images of the add-ons: a base with the Node runtime that all share, the program of each bundled from the sources, and what it
-// needs of Debian's packages. Making one reads a runtime of a hundred megabytes, so it is done in a process of its own (tools/addon-image.ts).
+// The images of the add-ons and of the control plane: a base with the Node runtime that all share, the programs of each bundled from the
+// sources, and what they need of Debian's packages. Making one reads a runtime of a hundred megabytes, so it is done in a process of
+// its own (tools/addon-image.ts).
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseJson } from "#schema/json.ts";
 import { fetchPackages } from "../images/fetch-packages.ts";
-import { type ImageSpec, imageArchive } from "../images/image.ts";
+import { type ImageSpec, imageArchive, usualPath } from "../images/image.ts";
 import { registryHost } from "../images/registry.ts";
 import { entriesOf, SystemFiles, withFolders } from "../images/system-files.ts";
 import type { TarEntry } from "../images/tar.ts";
 
-/** What the image of an add-on is made of. */
-export interface AddonImage {
-  readonly name: string;
+/** A program that is bundled from the sources. */
+export interface BundledProgram {
   /** The source whose export is the command that it runs. */
   readonly source: string;
   readonly command: string;
-  readonly ports: readonly string[];
+}
+
+/** What an image is made of. */
+export interface AddonImage {
+  readonly name: string;
+  /** By the name that each has in the image; the first runs where nobody says otherwise. */
+  readonly bundled: Readonly<Record<string, BundledProgram>>;
+  readonly ports?: readonly string[];
   /** Programs of Debian's packages, by the package that has each. */
   readonly programs?: Readonly<Record<string, string>>;
   /** Folders that the programs expect. */
@@ -28,10 +35,15 @@ export interface AddonArchive {
   readonly archive: string;
 }
 
-const nodePath = "/usr/local/bin/node";
-const programPath = "/usr/local/lib/knarr";
+const programFolder = "/usr/local/bin";
+const nodePath = `${programFolder}/node`;
+const bundlePath = "/usr/local/lib/knarr";
+/** The file of a bundle that is run; it is given the name of the program first. */
+export const bundleName = "main.mjs";
+/** As the launcher of knarr has it. */
+const nodeOptions = "--max-semi-space-size=16";
 /** Counts up when something below changes what images are made of. */
-const recipe = 1;
+const recipe = 2;
 
 /** What is known of an image that was made. */
 interface ImageNote {
@@ -39,7 +51,7 @@ interface ImageNote {
   readonly inputs: string;
 }
 
-const archivePath = (folder: string, name: string): string => join(folder, `addon-${name}.tar`);
+export const archivePath = (folder: string, name: string): string => join(folder, `addon-${name}.tar`);
 const notePath = (folder: string, name: string): string => join(folder, `addon-${name}.json`);
 
 /** All that there are, for the registry of the nodes. */
@@ -71,22 +83,26 @@ export function inputsOf(sources: string, image: AddonImage): string {
   return JSON.stringify([recipe, process.execPath, size, mtimeMs, newest, count, image]);
 }
 
-/** Makes the image of a program that was bundled into one file, and keeps its archive in the folder. */
+/** Makes an image with the files of a bundle, and keeps its archive in the folder. */
 export async function makeImage(
   folder: string,
   image: AddonImage,
-  { bundle, inputs }: { readonly bundle: Uint8Array; readonly inputs: string },
+  { bundle, inputs }: { readonly bundle: readonly TarEntry[]; readonly inputs: string },
   signal: AbortSignal,
 ): Promise<AddonArchive> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const layers = [baseLayer(), ...(await packageLayer(folder, image, signal)), programLayer(image, bundle)];
-  const tag = createHash("sha256").update(bundle).update(inputs).digest("hex").slice(0, 12);
-  const reference = `${registryHost}/${image.name}:${tag}`;
+  const names = Object.keys(image.bundled);
+  const bundled = names.length === 0 ? [] : [baseLayer(), programLayer(names, bundle)];
+  const layers = [...bundled.slice(0, 1), ...(await packageLayer(folder, image, signal)), ...bundled.slice(1)];
+  const hash = createHash("sha256").update(inputs);
+  for (const { content } of bundle) hash.update(content ?? "");
+  const reference = `${registryHost}/${image.name}:${hash.digest("hex").slice(0, 12)}`;
   const spec: ImageSpec = {
     references: [reference],
     layers,
-    entrypoint: [nodePath, `${programPath}/${image.name}.mjs`],
-    ports: image.ports,
+    ...(names[0] !== undefined && { entrypoint: [`${programFolder}/${names[0]}`] }),
+    env: [usualPath, `NODE_OPTIONS=${nodeOptions}`],
+    ...(image.ports && { ports: image.ports }),
     workdir: "/",
   };
   const archive = archivePath(folder, image.name);
@@ -124,8 +140,18 @@ async function packageLayer(
   return [withFolders([...entriesOf(files), ...folders.map((path) => ({ name: `${path.slice(1)}/`, mode: 0o1777 }))])];
 }
 
-const programLayer = ({ name }: AddonImage, bundle: Uint8Array): readonly TarEntry[] =>
-  withFolders([{ name: `${programPath.slice(1)}/${name}.mjs`, mode: 0o644, content: Buffer.from(bundle) }]);
+/** Each program is a file that a kernel runs without a shell, since the image has none. */
+const programLayer = (names: readonly string[], bundle: readonly TarEntry[]): readonly TarEntry[] =>
+  withFolders([
+    ...bundle.map((file) => ({ ...file, name: `${bundlePath.slice(1)}/${file.name}`, mode: 0o644 })),
+    ...names.map((name) => ({
+      name: `${programFolder.slice(1)}/${name}`,
+      mode: 0o755,
+      content: Buffer.from(
+        `#!${nodePath}\nprocess.argv.splice(2, 0, ${JSON.stringify(name)});\nimport("${bundlePath}/${bundleName}");\n`,
+      ),
+    })),
+  ]);
 
 /** Whoever reads it sees the old one or the new one, whole. */
 function replace(path: string, content: string | Uint8Array): void {

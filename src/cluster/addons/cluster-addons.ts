@@ -1,9 +1,7 @@
 // What keeps the add-ons of a cluster of this machine.
 import { readFileSync } from "node:fs";
 import { isIP, isIPv6 } from "node:net";
-import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
-import { runProgram } from "#base/host/run-program.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
 import { parseResolverConfig } from "#kubelet/inputs/resolver-config.ts";
@@ -13,7 +11,7 @@ import { dnsPort } from "../dns-objects.ts";
 import * as identities from "../identities.ts";
 import { AddonManager } from "./addon-manager.ts";
 import { dnsHandover } from "./dns-handover.ts";
-import { projectFolder } from "./manifests.ts";
+import { projectImage } from "./project-image.ts";
 
 export interface ClusterAddonsOptions {
   readonly cluster: Cluster;
@@ -34,7 +32,8 @@ export function clusterAddons(options: ClusterAddonsOptions): readonly Component
   const parts = { client, informers: cluster.informers, clock: systemClock };
   const images = new Map<string, string>();
   const image = async (name: string, signal: AbortSignal): Promise<string> => {
-    const known = images.get(name) ?? (await makeImage(options.imageCache, name, signal));
+    const known =
+      images.get(name) ?? (await projectImage({ cache: options.imageCache, name, isAwaited: false }, signal));
     images.set(name, known);
     return known;
   };
@@ -55,12 +54,6 @@ export function clusterAddons(options: ClusterAddonsOptions): readonly Component
       log: log.with({ component: "dns" }),
     }),
   ];
-}
-
-async function makeImage(cache: string, name: string, signal: AbortSignal): Promise<string> {
-  const tool = join(projectFolder(), "tools", "addon-image.ts");
-  const said = await runProgram([process.execPath, tool, cache, name], { signal, env: { NODE_OPTIONS: undefined } });
-  return said.trim();
 }
 
 /** A pod cannot ask a resolver on the loopback of the machine, but this process can: then it is asked instead. */

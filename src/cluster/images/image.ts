@@ -34,6 +34,9 @@ export const mediaTypes = {
   layer: "application/vnd.oci.image.layer.v1.tar",
 } as const;
 
+/** What images have in their environment where nobody says otherwise. */
+export const usualPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
 /** This machine's processor, as images name it. */
@@ -72,7 +75,7 @@ const configOf = (spec: ImageSpec, layers: readonly Descriptor[]): Buffer =>
     config: {
       ...(spec.entrypoint && { Entrypoint: spec.entrypoint }),
       ...(spec.command && { Cmd: spec.command }),
-      Env: spec.env ?? ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+      Env: spec.env ?? [usualPath],
       ...(spec.ports && { ExposedPorts: Object.fromEntries(spec.ports.map((port) => [port, {}])) }),
       ...(spec.workdir && { WorkingDir: spec.workdir }),
       ...(spec.stopSignal && { StopSignal: spec.stopSignal }),
