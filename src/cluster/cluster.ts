@@ -1,9 +1,7 @@
 // The composition root: every part of a cluster in one process. A function of what it is given, so that a test can start the very
 // same cluster on a clock it moves by hand. The parts meet at the API alone, each under an identity of its own: the
 // requests of this process pass the same authorization and admission as those that come over the network.
-import { Node } from "#api/core/v1/node.ts";
 import { Pod } from "#api/core/v1/pod.ts";
-import { ServiceAccount } from "#api/core/v1/service-account.ts";
 import { type AdmissionSettings, admissionOf } from "#apiserver/admission/configuration.ts";
 import type { AggregationSettings } from "#apiserver/aggregation/aggregator.ts";
 import { assembleApiServer } from "#apiserver/assemble.ts";
@@ -29,7 +27,6 @@ import { keyOf } from "#client/object-key.ts";
 import type { NodeStorage } from "#controllers/local-storage/node-storage.ts";
 import type { NodeHealth } from "#kubelet/node/description.ts";
 import type { KubeletRequest } from "#kubelet/server/server.ts";
-import { isReady } from "#rules/conditions.ts";
 import type { HealthCheck } from "#serving/health.ts";
 import type { StoreEngine } from "#store/engine.ts";
 import type { User } from "#wire/api-request.ts";
@@ -42,9 +39,9 @@ import { clientsOver, leadingParts } from "./leading-parts.ts";
 import { localStorage, localStorageAccount, localStorageObjects } from "./local-storage.ts";
 import { metricsApi } from "./metrics-api.ts";
 import { metricsObjects } from "./metrics-objects.ts";
+import { NodeArrivals } from "./node-arrivals.ts";
 import { throughProcess } from "./nodes-in-process.ts";
 import { processMetrics } from "./process-metrics.ts";
-import { untilCached } from "./until-cached.ts";
 import { apiVersionInfo } from "./version.ts";
 
 export interface ClusterConfig {
@@ -147,7 +144,7 @@ export interface Cluster extends Component {
 }
 
 /** Without it the Node authorizer lets each node write every node and every pod, as it leaves what is in a body to admission. */
-const withNodeRestriction = ({ enable = [], disable = [] }: AdmissionSettings = {}): AdmissionSettings => ({
+export const withNodeRestriction = ({ enable = [], disable = [] }: AdmissionSettings = {}): AdmissionSettings => ({
   enable: disable.includes("NodeRestriction") ? enable : ["NodeRestriction", ...enable],
   disable,
 });
@@ -205,16 +202,11 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
   };
   const leading = leadingParts({ partOf, transport, settings, informers, candidate: config.candidate });
 
-  const arrivals = new Map<string, PromiseWithResolvers<void>>();
-  const arrivalOf = (node: string): PromiseWithResolvers<void> => {
-    const arrival = arrivals.get(node) ?? Promise.withResolvers<void>();
-    arrivals.set(node, arrival);
-    return arrival;
-  };
+  const arrivals = new NodeArrivals();
   const nodes = config.nodes({
     ...partOf("kubelet"),
     informers,
-    registered: (name) => arrivalOf(name).resolve(),
+    registered: (name) => arrivals.registered(name),
     clientFor: (name) => clientFor(identities.userOf(identities.node(name)), "kubelet"),
   });
 
@@ -266,23 +258,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     serving: (signal) => unlessAborted(served.promise, signal),
     async ready(signal) {
       await this.serving(signal);
-      const accounts = informers.of(ServiceAccount);
-      await untilCached(accounts, () => accounts.cache.get("default/default") !== undefined, signal);
-      // What the API has of a node may be from before this process began.
-      const expected = nodes.names.filter((name) => nodes.isOn(name));
-      await unlessAborted(Promise.all(expected.map((name) => arrivalOf(name).promise)), signal);
-      if (config.waitsForReadyNodes === false) return;
-      const registered = informers.of(Node);
-      const missing = new Set(expected);
-      const areReady = () => {
-        for (const name of missing) {
-          const node = registered.cache.get(name);
-          if (!node || !isReady(node)) return false;
-          missing.delete(name); // so that thousands of nodes are not looked at again with each that comes
-        }
-        return true;
-      };
-      await untilCached(registered, areReady, signal);
+      await arrivals.ready(informers, nodes, config.waitsForReadyNodes !== false, signal);
     },
   };
 }

@@ -131,19 +131,27 @@ function signingKey(settings: IdentitySettings): string {
   const given = settings["service-account-signing-key-file"];
   if (given !== undefined) return flagFile("service-account-signing-key-file", given, asPrivateKey);
   const folder = certificateFolder(settings);
-  const file = folder === undefined ? undefined : join(folder, "sa.key");
-  if (file !== undefined && existsSync(file)) return readFileSync(file, "utf8");
-  const { privateKey } = generateKeyPairSync("ec", {
+  return folder === undefined ? newSigningKey() : signingKeyIn(folder);
+}
+
+export const signingKeyName = "sa.key";
+
+/** The key in a folder of certificates that tokens of service accounts are signed with, made at the first call. */
+export function signingKeyIn(folder: string): string {
+  const file = join(folder, signingKeyName);
+  if (existsSync(file)) return readFileSync(file, "utf8");
+  const key = newSigningKey();
+  makeFolder(folder);
+  writeFileSync(file, key, { mode: 0o600 });
+  return key;
+}
+
+const newSigningKey = (): string =>
+  generateKeyPairSync("ec", {
     namedCurve: "P-256",
     privateKeyEncoding: { type: "pkcs8", format: "pem" },
     publicKeyEncoding: { type: "spki", format: "pem" },
-  });
-  if (folder !== undefined && file !== undefined) {
-    makeFolder(folder);
-    writeFileSync(file, privateKey, { mode: 0o600 });
-  }
-  return privateKey;
-}
+  }).privateKey;
 
 function maxExpirationSeconds(text: string | undefined, ofSigner: number | undefined): number | undefined {
   if (text === undefined) return ofSigner;

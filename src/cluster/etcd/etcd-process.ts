@@ -9,8 +9,9 @@ import { programPath } from "#base/host/run-program.ts";
 import type { Log } from "#base/log.ts";
 import { backoffMs } from "#base/retry.ts";
 import type { Component } from "#base/supervise.ts";
+import { etcdArguments } from "./etcd-arguments.ts";
 import type { EtcdCertificateFiles } from "./etcd-certificates.ts";
-import { clientUrl, type EtcdMemberSettings, peerUrl } from "./member-settings.ts";
+import type { EtcdMemberSettings } from "./member-settings.ts";
 
 export interface EtcdProcessOptions {
   readonly member: EtcdMemberSettings;
@@ -80,44 +81,13 @@ export class EtcdProcess implements Component {
     const log = openSync(logFile, "a", 0o600);
     try {
       // The kernel ends it together with this process: another one could not start while it holds its files.
-      return spawn("setpriv", ["--pdeathsig=KILL", "etcd", ...this.#arguments()], {
+      return spawn("setpriv", ["--pdeathsig=KILL", "etcd", ...etcdArguments(this.#options)], {
         stdio: ["ignore", log, log],
         env: { PATH: programPath(process.env.PATH) },
       });
     } finally {
       closeSync(log);
     }
-  }
-
-  #arguments(): readonly string[] {
-    const { member, certificates, folder, forgetsOthers = false } = this.#options;
-    const [client, peer] = [clientUrl(member), peerUrl(member)];
-    const { ca, cert, key } = certificates;
-    const isFirst = member.initialCluster === "";
-    return [
-      `--name=${member.name}`,
-      `--data-dir=${folder}`,
-      `--listen-client-urls=${client}`,
-      `--advertise-client-urls=${client}`,
-      `--listen-peer-urls=${peer}`,
-      `--initial-advertise-peer-urls=${peer}`,
-      `--initial-cluster=${isFirst ? `${member.name}=${peer}` : member.initialCluster}`,
-      `--initial-cluster-state=${isFirst ? "new" : "existing"}`,
-      `--cert-file=${cert}`,
-      `--key-file=${key}`,
-      `--trusted-ca-file=${ca}`,
-      "--client-cert-auth",
-      `--peer-cert-file=${cert}`,
-      `--peer-key-file=${key}`,
-      `--peer-trusted-ca-file=${ca}`,
-      "--peer-client-cert-auth",
-      "--quota-backend-bytes=8589934592",
-      "--max-request-bytes=4194304",
-      "--snapshot-count=10000",
-      ...(forgetsOthers ? ["--force-new-cluster"] : []),
-      "--logger=zap",
-      "--log-level=warn",
-    ];
   }
 
   #lastWords(): string {
