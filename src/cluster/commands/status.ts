@@ -65,6 +65,7 @@ function lines(state: ClusterState): string {
           "none"),
     ],
     ...(components ?? []).map(({ name, healthy, message }) => [name, healthy ? "healthy" : message] as const),
+    ["control plane", state.manifests && `static pods of ${state.manifests}`],
     ["store", store.bytes === undefined ? store.engine : `${store.engine}, ${mebibytes(store.bytes)}`],
     ["encryption", store.encryption ?? (store.engine === "memory" ? undefined : "none")],
     ["memory", state.memoryBytes === undefined ? undefined : mebibytes(state.memoryBytes)],

@@ -22,6 +22,7 @@ export const up: Command = {
     "  knarr up --runtime simulated --nodes 5",
     "  knarr up --name test --store memory",
     "  knarr up --ha --bind-address 192.168.5.1",
+    "  knarr up --control-plane pods",
     "  knarr up --ip-family dual",
   ].join("\n"),
   async run(args) {

@@ -5,7 +5,9 @@ import { hostAddressesIn } from "#network/local-network.ts";
 import { type ControlPlaneCertificates, controlPlaneCertificates } from "../control-plane-certificates.ts";
 import { admin } from "../identities.ts";
 import { LiveCertificates } from "../live-certificates.ts";
+import { plannedNetwork } from "../machine/planned-network.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
+import { isInPods } from "./control-plane-settings.ts";
 import { homeAddress } from "./home-address.ts";
 import { isOpen, type Settings } from "./settings.ts";
 
@@ -37,5 +39,6 @@ export const certificatesOf = (place: ClusterFolder, settings: Settings): Contro
       ...settings["apiserver-cert-extra-sans"],
       ...(settings.runtime === "containerd" ? hostAddressesIn(settings["node-range"]) : []),
       ...(settings.runtime === "containerd" && isOpen(settings) ? [homeAddress(settings)] : []),
+      ...(isInPods(settings) ? (plannedNetwork(place, settings).nodes[0]?.addresses ?? []) : []),
     ],
   });

@@ -11,7 +11,8 @@ import { ownFrontProxy, trusting } from "../front-proxy.ts";
 import type { LiveCertificates } from "../live-certificates.ts";
 import type { Settings } from "./settings.ts";
 
-const usualPort = 6443;
+/** Where API servers usually listen. */
+export const apiPort = 6443;
 const closeMs = 2000;
 
 export interface FrontOptions {
@@ -77,7 +78,7 @@ export function localFront(
       return url;
     },
     async open(handler) {
-      const asked = settings.port ?? usualPort;
+      const asked = settings.port ?? apiPort;
       let port: number;
       try {
         port = await listen(handler, asked);

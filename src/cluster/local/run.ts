@@ -3,12 +3,8 @@
 import { remoteConnections } from "#apiserver/host/remote-connections.ts";
 import { webhookConnections } from "#apiserver/host/webhook-connections.ts";
 import { servedBy } from "#apiserver/served/runtime-config.ts";
-import { parseAddressRanges, parsePortRange } from "#apiserver/strategies/service/ranges.ts";
-import { aborted } from "#base/aborted.ts";
 import { systemClock } from "#base/clock.ts";
 import { lockFolder } from "#base/host/folder-lock.ts";
-import { limitHeapGrowth } from "#base/host/heap-growth.ts";
-import { collectWhenIdle } from "#base/host/idle-collection.ts";
 import { makeFolder } from "#base/host/make-folder.ts";
 import type { Log } from "#base/log.ts";
 import { systemRandom } from "#base/random.ts";
@@ -24,16 +20,16 @@ import { identityOptions, usualIdentity } from "../identity-options.ts";
 import { signingWith } from "../signing-settings.ts";
 import { liveCertificatesOf } from "./certificates.ts";
 import { type ClusterFolder, processLock } from "./cluster-folder.ts";
+import { isInPods } from "./control-plane-settings.ts";
 import { ensureEncryption, openStoreOf } from "./encryption.ts";
 import { localFront, urlOf } from "./front.ts";
 import { homeAddress, memberAddress } from "./home-address.ts";
 import { doesJoin, machineSettings } from "./machines.ts";
 import { type NodesOptions, type NodesSetup, nodesOf } from "./nodes.ts";
+import { keepKubeconfigs, networkOf, reportOf } from "./running-cluster.ts";
 import { nodeNames, pluginsAsked, type Settings, storeOf, writeSettings } from "./settings.ts";
 import type { StartStep } from "./step.ts";
 import { nodeSwitches } from "./switches.ts";
-
-const nodePorts = "30000-32767";
 
 export interface RunOptions {
   readonly place: ClusterFolder;
@@ -46,8 +42,12 @@ export async function runCluster(options: RunOptions, signal: AbortSignal): Prom
   const { place } = options;
   makeFolder(place.folder);
   const lock = lockFolder(place.folder, processLock, "cluster");
+  const whole = { ...options, nodesOf, names: nodeNames(options.settings) };
   try {
-    await runWithStore({ ...options, nodesOf, names: nodeNames(options.settings) }, signal);
+    if (isInPods(options.settings)) {
+      const { runAroundPods } = await import("../control-plane/run-around-pods.ts");
+      await runAroundPods(whole, signal);
+    } else await runWithStore(whole, signal);
   } finally {
     lock.release();
   }
@@ -124,7 +124,7 @@ async function runControlPlane(
       },
     );
     const switches = nodeSwitches(place, options.names, cluster.nodes);
-    const report = reportOf(cluster, front, { log, onStep });
+    const report = reportOf(cluster, () => front.url, { log, onStep });
     const beside = nodes.beside(cluster, { ca: authority.cert, log });
     const following = etcd ? [etcd.follower()] : [];
     await supervise([cluster, certificates, switches, report, ...beside, ...following], signal);
@@ -133,11 +133,6 @@ async function runControlPlane(
     await store.close();
   }
 }
-
-const networkOf = (settings: Settings) => ({
-  addresses: parseAddressRanges(settings["service-cluster-ip-range"]),
-  nodePorts: parsePortRange(nodePorts),
-});
 
 /** Where pods and other machines reach the API. Where there are several servers, nodes of all machines have to reach each. */
 const advertisedOf = (settings: Settings, nodes: NodesSetup): string | undefined =>
@@ -149,52 +144,6 @@ const askedOf = (settings: Settings): Pick<ClusterConfig, "waitsForReadyNodes" |
   admission: pluginsAsked(settings),
   served: servedBy(settings["runtime-config"], settings["enable-admission-plugins"]),
 });
-
-/** Says how far the cluster is. */
-const reportOf = (
-  cluster: ReturnType<typeof assembleCluster>,
-  front: ReturnType<typeof localFront>,
-  { log, onStep }: Pick<RunOptions, "log" | "onStep">,
-) => ({
-  name: "report",
-  async run(signal: AbortSignal) {
-    await cluster.serving(signal);
-    onStep({ is: "serving", url: front.url });
-    await cluster.ready(signal);
-    onStep({ is: "ready" });
-    log.info("ready", { url: front.url, component: "cluster" });
-    limitHeapGrowth();
-    collectWhenIdle();
-    await aborted(signal);
-  },
-});
-
-interface KubeconfigPlaces {
-  readonly place: ClusterFolder;
-  readonly log: Log;
-  readonly url: string;
-}
-
-/** The kubeconfigs of the cluster have copies of certificates, and so has that of whoever made it. */
-function keepKubeconfigs(
-  certificates: ReturnType<typeof liveCertificatesOf>,
-  { place, log, url }: KubeconfigPlaces,
-  signal: AbortSignal,
-): void {
-  certificates.current.writeKubeconfigs(place.context, url);
-  const tellPeople = async (): Promise<void> => {
-    try {
-      const { renewContext } = await import("./contexts.ts");
-      await renewContext(place, signal);
-    } catch (error) {
-      log.error("a kubeconfig has the administrator's certificate of before", { error });
-    }
-  };
-  certificates.subscribe((now) => {
-    now.writeKubeconfigs(place.context, url);
-    void tellPeople();
-  });
-}
 
 /** As long as upstream's are. */
 const certificateMs = 365 * 24 * 60 * 60 * 1000;

@@ -56,6 +56,14 @@ test("wrong settings are refused by the name of their flag", () => {
       ["--runtime=containerd", "--ip-family=dual", "--bind-address=0.0.0.0"],
       /^--bind-address: 0.0.0.0 lets other machines join, which clusters with IPv6 cannot have yet/,
     ],
+    [["--control-plane=pod"], /^--control-plane: process or pods, not "pod"$/],
+    [["--control-plane=pods"], /^--control-plane: pods need real containers/],
+    [["--runtime=containerd", "--control-plane=pods", "--store=memory"], /^--control-plane: a pod .* --store memory/],
+    [["--runtime=containerd", "--control-plane=pods", "--bind-address=0.0.0.0"], /^--control-plane: .* other machines/],
+    [
+      ["--runtime=containerd", "--control-plane=pods", "--etcd-servers=https://127.0.0.1:2379"],
+      /^--control-plane: .* https:\/\/127.0.0.1:2379 is not there/,
+    ],
     [["--nodes=300", "--cluster-cidr=fd00::/56"], /^--cluster-cidr: fd00::\/56 has room for 256 nodes, not 300$/],
   ] as const)
     assert.throws(() => newSettings(asked(...args)), { name: "UsageError", message });

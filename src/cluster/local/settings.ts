@@ -16,6 +16,7 @@ import { addonNamed, defaultAddons } from "../addons/list.ts";
 import { pluginFlags } from "../admission-settings.ts";
 import { upstreamFlags } from "../upstream-flags.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
+import { controlPlaneModes, controlPlaneProblem } from "./control-plane-settings.ts";
 import {
   checkRanges,
   familiesAsked,
@@ -42,6 +43,11 @@ export const settingFlags = {
   ha: {
     type: "bool",
     help: "Keep state in an etcd that is started for the cluster, so that other machines can join as control planes",
+  },
+  "control-plane": {
+    type: "string",
+    value: controlPlaneModes.join("|"),
+    help: "How the control plane runs: in the process of the cluster (default), or as static pods of the first node",
   },
   "etcd-servers": { type: "strings", value: "URLS", help: "Endpoints of an etcd to keep state in" },
   "etcd-cafile": { type: "string", value: "FILE", help: "Authority of the etcd's certificates" },
@@ -125,6 +131,8 @@ export type Settings = UpFlags & {
   readonly nodes: number;
   readonly store: string;
   readonly ha: boolean;
+  /** One of `controlPlaneModes`. */
+  readonly "control-plane": string;
   readonly "bind-address": string;
   readonly "ip-family": IpFamilyName;
   readonly "service-cluster-ip-range": string;
@@ -154,6 +162,7 @@ export const usual: Settings = {
   nodes: 1,
   store: "embedded",
   ha: false,
+  "control-plane": "process",
   "etcd-servers": [],
   "etcd-cafile": undefined,
   "etcd-certfile": undefined,
@@ -256,6 +265,8 @@ function checked(settings: Settings): Settings {
   if (settings.ha && settings["etcd-servers"].length > 0)
     throw wrong("ha", "an etcd is started for the cluster, or --etcd-servers names one that is there; not both");
   if (settings.ha && store === "memory") throw wrong("ha", "state is in an etcd then, not in memory");
+  const planeProblem = controlPlaneProblem(settings, isOpen(settings));
+  if (planeProblem !== undefined) throw wrong("control-plane", planeProblem);
   if (port !== undefined && (port < 0 || port > 65_535)) throw wrong("port", `a number up to 65535, not ${port}`);
   for (const flag of ["bind-address", "advertise-address"] as const)
     if (settings[flag] !== undefined && !parseIp(settings[flag]))

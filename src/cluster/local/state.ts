@@ -12,8 +12,9 @@ import { parseKubeconfig } from "#client/kubeconfig.ts";
 import { isReady } from "#rules/conditions.ts";
 import { kubernetesVersion } from "../version.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
+import { isInPods } from "./control-plane-settings.ts";
 import { encryptionWords } from "./encryption.ts";
-import { readSettings, storeOf } from "./settings.ts";
+import { nodeNames, readSettings, storeOf } from "./settings.ts";
 
 export interface ClusterState {
   readonly name: string;
@@ -25,6 +26,8 @@ export interface ClusterState {
   readonly pid?: number;
   readonly uptimeSeconds?: number;
   readonly memoryBytes?: number | undefined;
+  /** Where the manifests of its static pods are, if the control plane runs in pods. */
+  readonly manifests?: string;
   readonly store: { readonly engine: string; readonly bytes?: number; readonly encryption?: string | undefined };
   readonly nodes?: readonly NodeSummary[];
   readonly pods?: Readonly<Record<string, number>>;
@@ -53,6 +56,7 @@ export async function stateOf(place: ClusterFolder): Promise<ClusterState> {
     endpoint: endpointOf(place),
     context: place.context,
     kubeconfig: settings?.kubeconfig,
+    ...(settings && isInPods(settings) && { manifests: join(place.nodes, nodeNames(settings)[0] ?? "", "manifests") }),
     store: {
       engine,
       ...(engine === "embedded" && { bytes: sizeOf(place.store) }),

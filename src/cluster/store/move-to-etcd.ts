@@ -10,6 +10,7 @@ import { ensureEtcd } from "../etcd/etcd-program.ts";
 import { withFreshEtcd } from "../etcd/fresh-etcd.ts";
 import { writeMember } from "../etcd/local-etcd.ts";
 import type { ClusterFolder } from "../local/cluster-folder.ts";
+import { isInPods } from "../local/control-plane-settings.ts";
 import { endProcess } from "../local/end.ts";
 import { readSettings, type Settings, storeOf, writeSettings } from "../local/settings.ts";
 import { lockStart } from "../local/start.ts";
@@ -35,6 +36,10 @@ export async function moveToEtcd({ place, install, progress }: MoveOptions): Pro
   if (!settings || storeOf(settings) !== "embedded")
     throw new Error(
       `cluster ${JSON.stringify(place.name)} has no embedded store: its state is ${settings && storeOf(settings) === "etcd" ? "in etcd already" : "in memory alone"}`,
+    );
+  if (isInPods(settings))
+    throw new Error(
+      `cluster ${JSON.stringify(place.name)} has its control plane in pods, which only take an etcd from the beginning: make another with "knarr up --control-plane pods --ha"`,
     );
   await ensureEtcd({ install, progress }, new AbortController().signal);
   const { member, result: moved } = await withFreshEtcd(place, settings, (target) =>
