@@ -18,10 +18,14 @@ export interface FrontendChange {
  */
 export interface ProxyMode {
   readonly name: string;
+  /** Rejects with what the node lacks for this mode, and how to get it; absent for a mode that works on every node. */
+  check?(signal: AbortSignal): Promise<void>;
   /** Takes over the changes, and replaces whatever is on the node by all that is remembered. The first sync is one of these. */
   rewrite(changes: readonly FrontendChange[], signal: AbortSignal): Promise<void>;
   /** Takes over the changes, and changes no more on the node than they need. */
   change(changes: readonly FrontendChange[], signal: AbortSignal): Promise<void>;
+  /** Removes what was kept for connections that have ended since; called now and then. */
+  tidy?(signal: AbortSignal): Promise<void>;
   /** Whether nobody else has removed what this mode put there; absent for a mode that does not need to look. */
   isIntact?(signal: AbortSignal): Promise<boolean>;
   /** Removes all that this mode may have left on the node, in this process or an earlier one. */
@@ -52,6 +56,22 @@ export interface ProxyModeOptions {
   readonly forwarder?: Forwarder;
   /** Addresses of the node. */
   readonly nodeAddresses?: readonly string[];
+  /** What only the mode of that name is told. */
+  readonly ipvs?: IpvsOptions;
+}
+
+export interface IpvsOptions {
+  /** How a virtual server chooses among its destinations; defaults to rr. */
+  readonly scheduler?: string;
+  /** Virtual servers with addresses in these networks belong to others. */
+  readonly excludeRanges?: readonly string[];
+  /** Whether neighbours are not told that the node has the addresses of services. */
+  readonly strictArp?: boolean;
+  /** After how many idle seconds connections are forgotten; 0 leaves that as it is. */
+  readonly tcpSeconds?: number;
+  /** The same after the end of a connection was sent. */
+  readonly tcpFinSeconds?: number;
+  readonly udpSeconds?: number;
 }
 
 export type MakeProxyMode = (options: ProxyModeOptions) => ProxyMode;

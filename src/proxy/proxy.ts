@@ -102,6 +102,7 @@ export class ServiceProxy implements Component {
     const { clock, log, mode, connections } = this.#options;
     await this.#cleanOthers(signal);
     let isNodeKnown = false;
+    let lastLook = clock.elapsed();
     for (let waitMs = retryMs.first; ; ) {
       const services = [...this.#changed];
       this.#changed.clear();
@@ -115,6 +116,10 @@ export class ServiceProxy implements Component {
         if (this.#changed.size === 0) this.#options.health?.written();
         if (stale.length > 0) await connections.forget(stale, signal);
         waitMs = retryMs.first;
+        if (clock.elapsed() - lastLook >= lookMs) {
+          await mode.tidy?.(signal);
+          lastLook = clock.elapsed();
+        }
         if (this.#changed.size === 0) isNodeKnown = await this.#nextChange(signal);
       } catch (error) {
         signal.throwIfAborted();
@@ -169,7 +174,7 @@ export class ServiceProxy implements Component {
     const { clock, mode } = this.#options;
     const wake = Promise.withResolvers<"changed" | "late">();
     this.#wake = () => wake.resolve("changed");
-    const cancel = mode.isIntact ? clock.after(lookMs, () => wake.resolve("late")) : () => undefined;
+    const cancel = mode.isIntact || mode.tidy ? clock.after(lookMs, () => wake.resolve("late")) : () => undefined;
     const why = await unlessAborted(wake.promise, signal).finally(cancel);
     return why === "changed" || !mode.isIntact || (await mode.isIntact(signal));
   }

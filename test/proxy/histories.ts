@@ -30,7 +30,7 @@ COMMIT
 COMMIT
 `;
 
-function randomFrontends(random: Random, name: string, family: FrontendFamily): readonly Frontend[] {
+export function randomFrontends(random: Random, name: string, family: FrontendFamily): readonly Frontend[] {
   if (random.below(6) === 0) return [];
   const w = world();
   const i = Number(name.slice(name.lastIndexOf("-") + 1));

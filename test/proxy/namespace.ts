@@ -2,7 +2,9 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { programPath } from "#base/host/run-program.ts";
 
 /** Why the tests cannot run here, or false. */
 export const impossible: string | false =
@@ -13,6 +15,17 @@ export const impossible: string | false =
         ) !== undefined
       ? "nftables, iptables, iproute2 or conntrack is not installed"
       : false;
+
+/** Why ipvs mode cannot run here, or false. */
+export const ipvsImpossible: string | false =
+  impossible ||
+  (!existsSync("/proc/net/ip_vs")
+    ? "the kernel has no ip_vs (modprobe ip_vs, or a kernel with CONFIG_IP_VS)"
+    : programPath(process.env.PATH)
+          .split(delimiter)
+          .some((folder) => existsSync(join(folder, "ipvsadm")) && existsSync(join(folder, "ipset")))
+      ? false
+      : "ipvsadm or ipset is not installed");
 
 export type Answer = string;
 

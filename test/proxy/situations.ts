@@ -246,3 +246,12 @@ export function externalAddress(i: number): string {
 }
 
 export const balancerAddress = (i: number): string => `172.31.1.${i + 1}`;
+
+/** What comes of it in ipvs mode, whose virtual servers cannot tell insiders from outsiders, and refuse where they have no destination. */
+export const ipvsOutcome = ({ name, outcome }: Situation): Outcome => ipvsOutcomes.get(name) ?? outcome;
+
+const ipvsOutcomes: ReadonlyMap<string, Outcome> = new Map<string, Outcome>([
+  ["insiders kept on a node without endpoints", "refused"],
+  ["a node port that keeps outsiders on the node, from a pod", here],
+  ["a node port that keeps outsiders on the node, from the node", here],
+]);

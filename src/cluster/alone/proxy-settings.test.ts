@@ -39,7 +39,7 @@ enableProfiling: false
 healthzBindAddress: ""
 hostnameOverride: ""
 iptables: { localhostNodePorts: null, masqueradeAll: false, masqueradeBit: 10, minSyncPeriod: 0s, syncPeriod: 0s }
-ipvs: { excludeCIDRs: null, scheduler: "", strictARP: false }
+ipvs: { excludeCIDRs: [10.1.0.0/16], scheduler: lc, strictARP: true, syncPeriod: 0s, tcpFinTimeout: 0s, tcpTimeout: 15m0s }
 logging: { flushFrequency: 0, options: { json: { infoBufferSize: "0" } }, verbosity: 0 }
 metricsBindAddress: 0.0.0.0:10249
 mode: nftables
@@ -62,6 +62,14 @@ test("a proxy takes a KubeProxyConfiguration instead of flags, but for its name"
       markBit: 1024,
       localhostNodePorts: true,
       nodePortRanges: ["192.168.0.0/16"],
+      ipvs: {
+        scheduler: "lc",
+        excludeRanges: ["10.1.0.0/16"],
+        strictArp: true,
+        tcpSeconds: 900,
+        tcpFinSeconds: 0,
+        udpSeconds: 0,
+      },
       nodeAddresses: [],
       healthz: { host: "0.0.0.0", port: 10_256 },
       metrics: { host: "0.0.0.0", port: 10_249 },
@@ -82,7 +90,8 @@ test("a proxy's flags have upstream's defaults", () => {
 
 const refusals: readonly (readonly [readonly string[], RegExp])[] = [
   [["--proxy-mode=kernelspace"], /--proxy-mode: proxy mode "kernelspace" is unknown; there are nftables, iptables/],
-  [["--proxy-mode=ipvs"], /--proxy-mode: proxy mode "ipvs", on the kernel module ip_vs, is not there yet/],
+  [["--proxy-mode=ipvs", "--ipvs-scheduler=dice"], /--ipvs-scheduler: rr, wrr, .*, not "dice"/],
+  [["--ipvs-exclude-cidrs=10.0.0.1"], /--ipvs-exclude-cidrs: "10.0.0.1" is not a network/],
   [["--cluster-cidr=10.244.0.0"], /--cluster-cidr: "10.244.0.0" is not a network/],
   [["--detect-local-mode=BridgeInterface"], /--detect-local-mode: ClusterCIDR or NodeCIDR/],
   [["--iptables-masquerade-bit=32"], /--iptables-masquerade-bit: a number from 0 to 31, not 32/],

@@ -4,7 +4,8 @@ import { hostname } from "node:os";
 import { UsageError } from "#base/errors.ts";
 import { durationFlag } from "#cli/duration-flag.ts";
 import type { FlagValues } from "#cli/flags.ts";
-import { proxyModeNames, proxyModeProblem } from "#proxy/modes/list.ts";
+import { ipvsSchedulers, proxyModeNames, proxyModeProblem } from "#proxy/modes/list.ts";
+import type { IpvsOptions } from "#proxy/proxy-mode.ts";
 import { parseCidr, parseIp } from "#schema/ip.ts";
 import { ineffectivePartFlags } from "../ineffective-flags.ts";
 import type { Address } from "../machine/node-location.ts";
@@ -100,6 +101,30 @@ export const proxyFlags = {
   },
   "iptables-sync-period": unused("string", always),
   "iptables-min-sync-period": unused("string", always),
+  "ipvs-scheduler": {
+    type: "string",
+    value: ipvsSchedulers.join("|"),
+    default: "rr",
+    help: "How virtual servers of mode ipvs choose among endpoints",
+  },
+  "ipvs-exclude-cidrs": {
+    type: "strings",
+    value: "CIDRS",
+    help: "Virtual servers with addresses in these networks belong to others, and are left alone",
+  },
+  "ipvs-strict-arp": {
+    type: "bool",
+    default: false,
+    help: "Do not tell neighbours that this machine has the addresses of services (arp_ignore 1, arp_announce 2)",
+  },
+  "ipvs-tcp-timeout": {
+    type: "string",
+    value: "DURATION",
+    default: "0s",
+    help: "When idle TCP connections of mode ipvs are forgotten (0s: as it is)",
+  },
+  "ipvs-tcpfin-timeout": { type: "string", value: "DURATION", default: "0s", help: "The same after a FIN packet" },
+  "ipvs-udp-timeout": { type: "string", value: "DURATION", default: "0s", help: "The same for datagrams" },
   "ipvs-sync-period": unused("string", always),
   "ipvs-min-sync-period": unused("string", always),
   "config-sync-period": unused("string", "services and endpoints are watched"),
@@ -126,6 +151,12 @@ const fields: Readonly<Record<string, Name>> = {
   "iptables.masqueradeBit": "iptables-masquerade-bit",
   "nftables.masqueradeBit": "iptables-masquerade-bit",
   "iptables.localhostNodePorts": "iptables-localhost-nodeports",
+  "ipvs.scheduler": "ipvs-scheduler",
+  "ipvs.excludeCIDRs": "ipvs-exclude-cidrs",
+  "ipvs.strictARP": "ipvs-strict-arp",
+  "ipvs.tcpTimeout": "ipvs-tcp-timeout",
+  "ipvs.tcpFinTimeout": "ipvs-tcpfin-timeout",
+  "ipvs.udpTimeout": "ipvs-udp-timeout",
   nodePortAddresses: "nodeport-addresses",
   bindAddress: "bind-address",
   healthzBindAddress: "healthz-bind-address",
@@ -140,7 +171,7 @@ const fields: Readonly<Record<string, Name>> = {
 };
 /** Fields without effect, as their flags are, or of another system. */
 const ignoredFields =
-  /^(apiVersion|kind|featureGates|logging|windowsRunAsService|oomScoreAdj|portRange|configSyncPeriod|enableProfiling|bindAddressHardFail|showHiddenMetricsForVersion|winkernel|ipvs|detectLocal|(iptables|nftables)\.(minS|s)yncPeriod|clientConnection\.(acceptContentTypes|contentType|qps|burst))(\.|$)/;
+  /^(apiVersion|kind|featureGates|logging|windowsRunAsService|oomScoreAdj|portRange|configSyncPeriod|enableProfiling|bindAddressHardFail|showHiddenMetricsForVersion|winkernel|detectLocal|(iptables|ipvs|nftables)\.(minS|s)yncPeriod|clientConnection\.(acceptContentTypes|contentType|qps|burst))(\.|$)/;
 const version = "kubeproxy.config.k8s.io/v1alpha1";
 
 /** The flags, or what the file of --config says instead. Throws UsageError that says which field is wrong. */
@@ -184,6 +215,7 @@ export interface ProxySettings {
   readonly markBit: number;
   readonly localhostNodePorts: boolean;
   readonly nodePortRanges: readonly string[];
+  readonly ipvs: Required<IpvsOptions>;
   /** Addresses of the node, if they are not to be those that the API has. */
   readonly nodeAddresses: readonly string[];
   readonly healthz: Address | undefined;
@@ -196,7 +228,7 @@ export interface ProxySettings {
 /** Throws UsageError that names the flag. `cores` are those of the machine. */
 export function proxySettings(flags: ProxyFlagValues, cores: number): ProxySettings {
   const wrong = (flag: Name, why: string) => new UsageError(`--${flag}: ${why}`);
-  const networks = (flag: "cluster-cidr" | "nodeport-addresses") =>
+  const networks = (flag: "cluster-cidr" | "nodeport-addresses" | "ipvs-exclude-cidrs") =>
     flags[flag].map((range) => {
       if (flag === "nodeport-addresses" && range === "primary")
         throw wrong(flag, '"primary" is not supported; name the network of the address');
@@ -211,6 +243,9 @@ export function proxySettings(flags: ProxyFlagValues, cores: number): ProxySetti
     throw wrong("detect-local-mode", `ClusterCIDR or NodeCIDR, not ${JSON.stringify(detection)}`);
   const bit = flags["iptables-masquerade-bit"];
   if (bit < 0 || bit > 31) throw wrong("iptables-masquerade-bit", `a number from 0 to 31, not ${bit}`);
+  const scheduler = flags["ipvs-scheduler"];
+  if (!ipvsSchedulers.includes(scheduler))
+    throw wrong("ipvs-scheduler", `${ipvsSchedulers.join(", ")}, not ${JSON.stringify(scheduler)}`);
   const own = flags["bind-address"];
   if (!parseIp(own)) throw wrong("bind-address", `${JSON.stringify(own)} is not an address`);
   return {
@@ -223,6 +258,14 @@ export function proxySettings(flags: ProxyFlagValues, cores: number): ProxySetti
     markBit: 2 ** bit,
     localhostNodePorts: flags["iptables-localhost-nodeports"],
     nodePortRanges: networks("nodeport-addresses"),
+    ipvs: {
+      scheduler,
+      excludeRanges: networks("ipvs-exclude-cidrs"),
+      strictArp: flags["ipvs-strict-arp"],
+      tcpSeconds: secondsFlag(flags, "ipvs-tcp-timeout"),
+      tcpFinSeconds: secondsFlag(flags, "ipvs-tcpfin-timeout"),
+      udpSeconds: secondsFlag(flags, "ipvs-udp-timeout"),
+    },
     nodeAddresses: /^(0\.0\.0\.0|::)$/.test(own) ? [] : [own],
     healthz: addressFlag(flags, "healthz-bind-address"),
     metrics: addressFlag(flags, "metrics-bind-address"),
@@ -245,10 +288,7 @@ function addressFlag(
 }
 
 function kernelSettings(flags: ProxyFlagValues, cores: number): ProxySettings["kernel"] {
-  const seconds = (name: Name & `conntrack-${string}`) => {
-    const text = String(flags[name]);
-    return /^0[a-z]*$/.test(text) ? 0 : Math.floor(durationFlag(name, text) / 1_000);
-  };
+  const seconds = (name: Name & `conntrack-${string}`) => secondsFlag(flags, name);
   const perCore = flags["conntrack-max-per-core"];
   const values = [
     ["nf_conntrack_max", perCore === 0 ? 0 : Math.max(perCore * cores, flags["conntrack-min"])],
@@ -259,4 +299,9 @@ function kernelSettings(flags: ProxyFlagValues, cores: number): ProxySettings["k
     ["nf_conntrack_udp_timeout_stream", seconds("conntrack-udp-timeout-stream")],
   ] as const;
   return values.filter(([, value]) => value > 0).map(([file, value]) => [`net/netfilter/${file}`, value] as const);
+}
+
+function secondsFlag(flags: ProxyFlagValues, name: Name): number {
+  const text = String(flags[name]);
+  return /^0[a-z]*$/.test(text) ? 0 : Math.floor(durationFlag(name, text) / 1_000);
 }

@@ -42,6 +42,7 @@ export async function runProxy(settings: ProxySettings): Promise<void> {
     const health = new ProxyHealth(clock, families);
     const options = { ...settings, ...known, run, families, forwarder };
     const chosen = chooseMode(settings.mode, options);
+    await chosen.mode.check?.(stop.signal);
     const proxy = new ServiceProxy({
       ...parts,
       informers,

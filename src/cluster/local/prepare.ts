@@ -47,7 +47,10 @@ export async function prepareMachine(
     throw new Error(
       `--ip-family=${settings["ip-family"]}: this kernel has no IPv6 (there is no /proc/net/if_inet6); boot it without ipv6.disable=1, or use --ip-family=ipv4`,
     );
-  const { pluginFolder } = await ensureRequirements({ ...options, folder: place.folder }, signal);
+  const { pluginFolder } = await ensureRequirements(
+    { ...options, folder: place.folder, proxyMode: settings["proxy-mode"] },
+    signal,
+  );
   const others = otherClusters(place);
   // The namespaces of a cluster are the same whichever ranges it has.
   const host = await readHostState(namespacesOf(plannedNetwork(place, settings)));

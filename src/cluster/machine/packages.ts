@@ -28,6 +28,8 @@ const names = {
   nftables: {},
   conntrack: { fedora: "conntrack-tools", alpine: "conntrack-tools", arch: "conntrack-tools", suse: "conntrack-tools" },
   iptables: { fedora: "iptables-nft" },
+  ipvsadm: {},
+  ipset: {},
   "etcd-server": { fedora: "etcd", alpine: "etcd", arch: "etcd", suse: "etcd" },
   setpriv: { debian: "util-linux", fedora: "util-linux", arch: "util-linux", suse: "util-linux" },
 } as const satisfies Readonly<Record<string, Partial<Record<Family, string>>>>;

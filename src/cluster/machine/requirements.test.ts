@@ -160,6 +160,21 @@ test("requirements: on other distributions the command is told, even with leave 
   });
 });
 
+test("requirements: proxy mode ipvs needs ip_vs of the kernel, and says what helps", async () => {
+  const options = { folder: "/tmp", install: false, proxyMode: "ipvs", progress: () => undefined };
+  const { signal } = new AbortController();
+  await assert.rejects(
+    ensureRequirements(options, signal, machine({ without: ["ipset"] })),
+    /ipset is not installed; .*the kernel has no ip_vs.*modprobe -a ip_vs ip_vs_rr.*another --proxy-mode/,
+  );
+  const exists = (path: string) => path.startsWith("/usr/lib/cni/") || path === "/proc/net/ip_vs";
+  await assert.rejects(
+    ensureRequirements(options, signal, machine({ without: ["ipvsadm", "ipset"], exists })),
+    /ipvsadm is not installed; ipset is not installed; .*apt-get install -y --no-install-recommends ipvsadm ipset/,
+  );
+  await ensureRequirements(options, signal, machine({ exists }));
+});
+
 test("requirements: a machine that has everything is told where its plugins are", async () => {
   const options = { folder, install: false, progress: () => assert.fail("nothing is to be done") };
   const found = await ensureRequirements(options, new AbortController().signal, machine());

@@ -26,6 +26,8 @@ export interface UnmetRequirement {
   readonly problem: string;
   /** What would bring it; none for what the kernel lacks. */
   readonly package?: PackageName;
+  /** What helps instead of a package. */
+  readonly cure?: string;
 }
 
 export interface RequirementsReport {
@@ -55,6 +57,12 @@ const programs: readonly Program[] = [
   { name: "iptables", package: "iptables" }, // the CNI plugin portmap calls it for host ports
 ];
 
+/** What proxy mode ipvs needs besides. */
+const ipvsPrograms: readonly Program[] = [
+  { name: "ipvsadm", package: "ipvsadm" },
+  { name: "ipset", package: "ipset" },
+];
+
 const plugins = ["ptp", "host-local", "loopback", "portmap"];
 const pluginFolders = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 const pluginVersion = "0.4.0";
@@ -62,11 +70,14 @@ const pluginVersion = "0.4.0";
 export async function findRequirements(
   folder: string,
   machine: MachineFacts = readMachine(),
+  proxyMode = "",
 ): Promise<RequirementsReport> {
+  const isIpvs = proxyMode === "ipvs";
+  const features = [...kernelFeatures(folder, machine), ...(isIpvs ? [ipvsFeature(machine)] : [])];
   const [unmetPrograms, plugin, kernel] = await Promise.all([
-    Promise.all(programs.map((program) => checkProgram(program, machine))),
+    Promise.all([...programs, ...(isIpvs ? ipvsPrograms : [])].map((program) => checkProgram(program, machine))),
     findPlugins(machine),
-    Promise.all(kernelFeatures(folder, machine).map((ability) => checkKernelFeature(ability, machine))),
+    Promise.all(features.map((ability) => checkKernelFeature(ability, machine))),
   ]);
   return { unmet: [...unmetPrograms, plugin.unmet, ...kernel].filter(isUnmet), pluginFolder: plugin.folder };
 }
@@ -132,8 +143,21 @@ interface KernelFeature {
   readonly lack: string;
   /** Programs that the check needs; without them it is skipped. */
   readonly by: readonly string[];
+  /** What helps; defaults to doing without real containers. */
+  readonly cure?: string;
   test(): Promise<unknown>;
 }
+
+const ipvsFeature = (machine: MachineFacts): KernelFeature => ({
+  lack: "the kernel has no ip_vs, which --proxy-mode=ipvs is made of",
+  by: [],
+  cure: 'load it with "modprobe -a ip_vs ip_vs_rr" or use a kernel with CONFIG_IP_VS, or choose another --proxy-mode',
+  async test() {
+    if (machine.exists("/proc/net/ip_vs")) return;
+    await machine.run(["modprobe", "-a", "ip_vs", "ip_vs_rr"]);
+    if (!machine.exists("/proc/net/ip_vs")) throw new Error("there is no /proc/net/ip_vs");
+  },
+});
 
 function kernelFeatures(folder: string, machine: MachineFacts): readonly KernelFeature[] {
   const isolated = (...command: readonly string[]) => machine.run(["unshare", ...command]);
@@ -190,7 +214,8 @@ async function checkKernelFeature(
     await ability.test();
     return undefined;
   } catch (error) {
-    return { problem: `on this machine ${ability.lack} (${explain(error)})` };
+    const { lack, cure } = ability;
+    return { problem: `on this machine ${lack} (${explain(error)})`, ...(cure !== undefined && { cure }) };
   }
 }
 
@@ -199,6 +224,8 @@ export interface EnsureOptions {
   readonly folder: string;
   /** Whether packages may be installed. */
   readonly install: boolean;
+  /** How the nodes will carry traffic for services. */
+  readonly proxyMode?: string;
   /** Called with what is being done, a few words at a time. */
   readonly progress: (text: string) => void;
 }
@@ -207,7 +234,7 @@ const simulatedHint = "or use --runtime simulated, which needs nothing";
 
 /** Makes the machine fit for nodes, or throws an error that says what a person can do. Returns where the CNI plugins are. */
 export async function ensureRequirements(
-  { folder, install, progress }: EnsureOptions,
+  { folder, install, proxyMode, progress }: EnsureOptions,
   signal: AbortSignal,
   machine: MachineFacts = readMachine(),
 ): Promise<{ readonly pluginFolder: string }> {
@@ -215,12 +242,12 @@ export async function ensureRequirements(
     throw new Error(`real containers need Linux, and this is ${machine.platform}: use --runtime simulated`);
   if (!machine.isRoot) throw new Error(`real containers need root: run as root (sudo), ${simulatedHint}`);
   const distribution = distributionOf(machine.osRelease);
-  let report = await findRequirements(folder, machine);
+  let report = await findRequirements(folder, machine, proxyMode);
   const packages = packagesOf(report);
   if (packages.length > 0 && install && distribution?.family === "debian" && report.unmet.every(isCurable)) {
     progress(`installing ${packages.join(" ")}`);
     await installPackages(packages, progress, signal);
-    report = await findRequirements(folder, machine);
+    report = await findRequirements(folder, machine, proxyMode);
   }
   if (report.unmet.length > 0 || report.pluginFolder === undefined)
     throw new Error(refusal(report, distribution, { install }));
@@ -241,7 +268,7 @@ export function refusal(
   const what = report.unmet.map(({ problem }) => problem).join("; ");
   const cure = report.unmet.every(isCurable)
     ? `${install ? "" : "--no-install was given, so "}${howToInstall(packagesOf(report), distribution)}, ${simulatedHint}`
-    : "use --runtime simulated, which needs nothing";
+    : (report.unmet.find((unmet) => unmet.cure !== undefined)?.cure ?? "use --runtime simulated, which needs nothing");
   return `real containers cannot run here: ${what}; ${cure}`;
 }
 

@@ -36,8 +36,10 @@ const canaryTables = ["mangle", "filter", "nat"];
 const firewall = "filter KUBE-FIREWALL";
 const kubeletCanary = "KUBE-KUBELET-CANARY";
 
-/** Rules of the kernel's own chains that lead into ours. */
-const jumps: readonly (readonly [chain: string, rule: string])[] = [
+/** A rule of one of the kernel's own chains that leads into ours. */
+export type Jump = readonly [chain: string, rule: string];
+
+const jumps: readonly Jump[] = [
   ...["INPUT", "FORWARD"].map((from) =>
     jump(`filter ${from}`, "KUBE-EXTERNAL-SERVICES", "externally-visible service portals", true),
   ),
@@ -50,9 +52,9 @@ const jumps: readonly (readonly [chain: string, rule: string])[] = [
   ...["OUTPUT", "PREROUTING"].map((from) => jump(`nat ${from}`, "KUBE-SERVICES", "service portals", false)),
   jump("nat POSTROUTING", "KUBE-POSTROUTING", "postrouting rules", false),
 ];
-const firewallJumps = ["INPUT", "OUTPUT"].map((from) => [`filter ${from}`, "-j KUBE-FIREWALL"] as const);
+const firewallJumps: readonly Jump[] = ["INPUT", "OUTPUT"].map((from) => [`filter ${from}`, "-j KUBE-FIREWALL"]);
 
-function jump(from: string, to: string, comment: string, onlyNew: boolean): readonly [string, string] {
+export function jump(from: string, to: string, comment: string, onlyNew: boolean): Jump {
   const state = onlyNew ? "-m conntrack --ctstate NEW " : "";
   return [from, `${state}-m comment --comment "kubernetes ${comment}" -j ${to}`];
 }
@@ -88,30 +90,46 @@ function nodePortRules({ family, localhostNodePorts, nodePortRanges }: RuleSetSe
 }
 
 function fixedChains({ family, markBit, localhostNodePorts }: RuleSetSettings): Chains {
-  const mark = `0x${markBit.toString(16)}`;
-  const isMarked = `--mark ${mark}/${mark}`;
-  const forwarding = "kubernetes forwarding";
-  const chains = new Map<string, readonly string[]>(canaryTables.map((table) => [`${table} ${canary}`, []]));
+  const chains = new Map<string, readonly string[]>(canaryChains);
   if (localhostNodePorts && family === "IPv4")
     chains.set(firewall, [
       '! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections" -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP',
     ]);
-  chains.set("filter KUBE-FORWARD", [
-    "-m conntrack --ctstate INVALID -j DROP",
-    rule({ comment: `${forwarding} rules`, matches: [`-m mark ${isMarked}`], jump: "ACCEPT" }),
-    rule({
-      comment: `${forwarding} conntrack rule`,
-      matches: ["-m conntrack --ctstate RELATED,ESTABLISHED"],
-      jump: "ACCEPT",
-    }),
-  ]);
-  chains.set(`nat ${markForMasquerade}`, [`-j MARK --set-xmark ${mark}/${mark}`]);
-  chains.set("nat KUBE-POSTROUTING", [
-    `-m mark ! ${isMarked} -j RETURN`,
-    `-j MARK --set-xmark ${mark}/0x0`,
-    '-m comment --comment "kubernetes service traffic requiring SNAT" -j MASQUERADE --random-fully',
-  ]);
+  for (const [chain, rules] of markChains(markBit))
+    chains.set(chain, chain === forward ? ["-m conntrack --ctstate INVALID -j DROP", ...rules] : rules);
   return chains;
+}
+
+export const canaryChains: Chains = new Map(canaryTables.map((table) => [`${table} ${canary}`, []]));
+const forward = "filter KUBE-FORWARD";
+
+/** Rules that mark packets, let them pass, and replace their senders. */
+export function markChains(markBit: number): Chains {
+  const mark = `0x${markBit.toString(16)}`;
+  const isMarked = `--mark ${mark}/${mark}`;
+  const forwarding = "kubernetes forwarding";
+  return new Map([
+    [
+      forward,
+      [
+        rule({ comment: `${forwarding} rules`, matches: [`-m mark ${isMarked}`], jump: "ACCEPT" }),
+        rule({
+          comment: `${forwarding} conntrack rule`,
+          matches: ["-m conntrack --ctstate RELATED,ESTABLISHED"],
+          jump: "ACCEPT",
+        }),
+      ],
+    ],
+    [`nat ${markForMasquerade}`, [`-j MARK --set-xmark ${mark}/${mark}`]],
+    [
+      "nat KUBE-POSTROUTING",
+      [
+        `-m mark ! ${isMarked} -j RETURN`,
+        `-j MARK --set-xmark ${mark}/0x0`,
+        '-m comment --comment "kubernetes service traffic requiring SNAT" -j MASQUERADE --random-fully',
+      ],
+    ],
+  ]);
 }
 
 /** The tables and chains of a kernel, as iptables-save prints them. */
@@ -129,7 +147,7 @@ export function readSaved(text: string): Chains {
   return chains;
 }
 
-/** Whether a chain, with its table, is one of this mode's. */
+/** Whether a chain, with its table, is of a mode that uses iptables. */
 export const isOurs = (chain: string): boolean => {
   const [table = "", name = ""] = chain.split(" ");
   if (name === canary) return canaryTables.includes(table);
@@ -138,7 +156,11 @@ export const isOurs = (chain: string): boolean => {
 };
 const ownNames: ReadonlySet<string> = new Set([
   ...sharedChains,
-  "filter KUBE-FORWARD",
+  ...["KUBE-NODE-PORT", "KUBE-LOAD-BALANCER"].map((name) => `nat ${name}`),
+  ...["KUBE-NODE-PORT", "KUBE-IPVS-FILTER", "KUBE-IPVS-OUT-FILTER"].map((name) => `filter ${name}`),
+  ...["filter", "mangle"].map((table) => `${table} KUBE-SOURCE-RANGES-FIREWALL`),
+  "mangle KUBE-PROXY-FIREWALL",
+  forward,
   `nat ${markForMasquerade}`,
   "nat KUBE-POSTROUTING",
 ]);
@@ -147,14 +169,17 @@ const ownNames: ReadonlySet<string> = new Set([
  * The texts that make the chains anew, with ways into them; whatever else of ours is in the kernel goes. With many chains there are several,
  * each of which leads only to chains that are there already: the program takes four times as long for twice as many.
  */
-export function rewriteTexts(chains: Chains, saved: Chains): readonly string[] {
+export function rewriteTexts(chains: Chains, saved: Chains, ways = jumps): readonly string[] {
   const steps: (readonly [rank: number, step: (out: RestoreText) => void])[] = [];
   for (const [chain, rules] of chains) steps.push([rankOf(chain), (out) => out.replace(chain, rules)]);
   for (const chain of saved.keys())
     if (isOurs(chain) && !chains.has(chain)) steps.push([2 * ranks.length - rankOf(chain), (out) => out.remove(chain)]);
-  const needed = [...jumps, ...(chains.has(firewall) ? firewallJumps : [])];
+  const needed = [...ways, ...(chains.has(firewall) ? firewallJumps : [])];
   for (const [chain, line] of needed)
     if (!saved.get(chain)?.includes(line)) steps.push([ranks.length, (out) => out.insert(chain, line)]);
+  for (const [chain, line] of jumpsTo(isOurs, saved))
+    if (!needed.some((way) => way[0] === chain && way[1] === line))
+      steps.push([ranks.length, (out) => out.delete(chain, line)]);
   steps.sort(([a], [b]) => a - b);
   return Array.from({ length: Math.ceil(steps.length / stepsPerText) }, (_, i) => {
     const out = new RestoreText();
@@ -183,14 +208,19 @@ function rankOf(chain: string): number {
 export function cleanupText(saved: Chains): string {
   const out = new RestoreText();
   const isKubelets = [...saved.keys()].some((chain) => chain.endsWith(` ${kubeletCanary}`));
-  const mine = [...saved.keys()].filter((chain) => isOurs(chain) || (chain === firewall && !isKubelets));
-  const targets = new Set(mine);
-  for (const [chain, line] of [...jumps, ...firewallJumps]) {
-    const [table] = chain.split(" ", 1);
-    const to = `${table} ${line.slice(line.lastIndexOf(" ") + 1)}`;
-    const times = targets.has(to) ? (saved.get(chain) ?? []).filter((present) => present === line).length : 0;
-    for (let i = 0; i < times; i++) out.delete(chain, line);
-  }
+  const mine = new Set([...saved.keys()].filter((chain) => isOurs(chain) || (chain === firewall && !isKubelets)));
+  for (const [chain, line] of jumpsTo((target) => mine.has(target), saved)) out.delete(chain, line);
   for (const chain of mine) out.remove(chain);
   return out.text;
 }
+
+/** The rules that lead from chains of others to ours. */
+const jumpsTo = (isTarget: (chain: string) => boolean, saved: Chains): readonly Jump[] =>
+  [...saved].flatMap(([chain, rules]) => {
+    const [table = ""] = chain.split(" ", 1);
+    return isTarget(chain)
+      ? []
+      : rules
+          .filter((line) => isTarget(`${table} ${line.slice(line.lastIndexOf(" ") + 1)}`))
+          .map((line) => [chain, line] as const);
+  });

@@ -1,6 +1,6 @@
 // Rules as iptables-save prints them: then what we ask for and what the kernel has can be compared as text.
 // Upstream: pkg/util/iptables/save_restore.go.
-import { formatIp, parseCidr } from "#schema/ip.ts";
+import { formatIp, parseCidr, parseIp } from "#schema/ip.ts";
 import type { FrontendFamily } from "../../frontends.ts";
 
 export interface RuleParts {
@@ -43,6 +43,13 @@ export function network(range: string): string | undefined {
   if (!cidr) return range;
   if (cidr.length === 0) return undefined;
   return `${formatIp({ family: cidr.address.family, value: cidr.network })}/${cidr.length}`;
+}
+
+/** Whether an address is in a network. */
+export function contains(range: string, address: string): boolean {
+  const [cidr, ip] = [parseCidr(range), parseIp(address)];
+  if (!cidr || !ip || ip.family !== cidr.address.family) return false;
+  return network(`${formatIp(ip)}/${cidr.length}`) === network(range);
 }
 
 /** An address and a port as they are written together. */

@@ -1,9 +1,8 @@
 // The rules of one service: chains of its own in the nat table, and lines in the chains that all services share. Pure.
 // Upstream: pkg/proxy/iptables/proxier.go.
-import { formatIp, parseCidr, parseIp } from "#schema/ip.ts";
 import type { Frontend, FrontendFamily, FrontendTarget } from "../../frontends.ts";
 import { type PortChains, portChains } from "./chain-names.ts";
-import { hostNetwork, network, type RuleParts, rejection, rule } from "./rule-text.ts";
+import { contains, hostNetwork, network, type RuleParts, rejection, rule } from "./rule-text.ts";
 
 /** A chain with its table, as in `nat KUBE-SERVICES`. */
 export type SharedChain =
@@ -244,9 +243,3 @@ class ChainsBuilder implements ServiceChains {
 
 /** Whether the service has any endpoints at all, on this node or elsewhere. */
 const hasEndpoints = ({ targets, without }: Frontend): boolean => targets.length > 0 || without === "drop";
-
-function contains(range: string, address: string): boolean {
-  const [cidr, ip] = [parseCidr(range), parseIp(address)];
-  if (!cidr || !ip || ip.family !== cidr.address.family) return false;
-  return network(`${formatIp(ip)}/${cidr.length}`) === network(range);
-}
