@@ -62,7 +62,7 @@ disabled_plugins = [
 const toml = (text: string): string => JSON.stringify(text);
 
 /**
- * A cable from each pod to its node, with addresses of the node's own ranges, and host ports. Pods are not on a bridge: packets between
+ * A cable from each pod to its node, with addresses of the node's own ranges, host ports and limits of bandwidth. Pods are not on a bridge: packets between
  * two of them would pass the node's rules for services on the way there, but on the way back only with the module br_netfilter.
  */
 export const cniConfig = (podRanges: readonly string[], stateFolder: string, mtu?: number): string =>
@@ -82,6 +82,7 @@ export const cniConfig = (podRanges: readonly string[], stateFolder: string, mtu
           },
         },
         { type: "portmap", capabilities: { portMappings: true } },
+        { type: "bandwidth", capabilities: { bandwidth: true } }, // does nothing for pods without annotations
       ],
     },
     undefined,

@@ -42,7 +42,7 @@ const machine = ({ without = [], says = {}, ...rest }: Fake = {}): MachineFacts 
   ...rest,
 });
 
-const cniFiles = ["ptp", "host-local", "loopback", "portmap"].map((name) => `/usr/lib/cni/${name}`);
+const cniFiles = ["ptp", "host-local", "loopback", "portmap", "bandwidth"].map((name) => `/usr/lib/cni/${name}`);
 
 const cases: readonly {
   readonly name: string;

@@ -63,7 +63,7 @@ const ipvsPrograms: readonly Program[] = [
   { name: "ipset", package: "ipset" },
 ];
 
-const plugins = ["ptp", "host-local", "loopback", "portmap"];
+const plugins = ["ptp", "host-local", "loopback", "portmap", "bandwidth"];
 const pluginFolders = ["/usr/lib/cni", "/opt/cni/bin", "/usr/libexec/cni"];
 const pluginVersion = "0.4.0";
 /** All that is missing at once. `folder` is where nodes will keep their data. */
