@@ -1,5 +1,6 @@
 // Routes of the host to services, through the nodes that are ready. Addresses of load balancers that only nodes with an endpoint answer
-// for (`externalTrafficPolicy: Local`) are routed to those nodes, as a real load balancer does by its health checks.
+// for (`externalTrafficPolicy: Local`) are routed to one of those nodes, which stays the way while it answers: if the kernel chose among
+// several anew whenever one comes or goes, open connections would be cut.
 import { Node } from "#api/core/v1/node.ts";
 import { Service } from "#api/core/v1/service.ts";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -34,6 +35,8 @@ const retryMs = 1_000;
 export class ServiceRoutes implements Component {
   readonly name = "service-routes";
   readonly #options: ServiceRoutesOptions;
+  /** The nodes that single addresses are routed to. */
+  #pins: Pins = new Map();
 
   constructor(options: ServiceRoutesOptions) {
     this.#options = options;
@@ -83,10 +86,8 @@ export class ServiceRoutes implements Component {
     );
     const alive = network.nodes.filter(({ name }) => ready.has(name));
     const services = informers.of(Service).cache.by(pinnedServices.values, "");
-    return {
-      alive,
-      pins: pinsOf(services, alive, (service) => slicesOf(slices, keyOf(service.metadata))),
-    };
+    this.#pins = pinsOf(services, alive, (service) => slicesOf(slices, keyOf(service.metadata)), this.#pins);
+    return { alive, pins: this.#pins };
   }
 }
 
@@ -118,6 +119,7 @@ function pinsOf(
   services: readonly Service[],
   alive: readonly LocalNode[],
   endpointsOf: (service: Service) => readonly EndpointSlice[],
+  before: Pins,
 ): Pins {
   return new Map(
     services.flatMap((service) => {
@@ -128,13 +130,20 @@ function pinsOf(
             .map(({ nodeName }) => nodeName),
         ),
       );
-      const nodes = alive.filter(({ name }) => places.has(name));
-      if (nodes.length === 0) return [];
+      const [first, ...others] = alive.filter(({ name }) => places.has(name));
+      if (!first) return [];
+      const nodes = [first, ...others] as const;
       return (service.status.loadBalancer.ingress ?? []).flatMap(({ ip }) =>
         ip === undefined || nodes.some(({ addresses }) => addressFor(ip, addresses) === undefined)
           ? []
-          : [[ip, nodes] as const],
+          : [[ip, [wayTo(ip, nodes, before.get(ip)?.[0])]] as const],
       );
     }),
   );
+}
+
+/** The node that is the way already, or one of those that answer: another one for other addresses. */
+function wayTo(ip: string, nodes: readonly [LocalNode, ...LocalNode[]], present: LocalNode | undefined): LocalNode {
+  const sum = [...ip].reduce((total, character) => total + character.charCodeAt(0), 0);
+  return nodes.find(({ name }) => name === present?.name) ?? nodes[sum % nodes.length] ?? nodes[0];
 }

@@ -31,10 +31,24 @@ export class Peer implements AsyncDisposable {
 
   /** Who answered, and which address they saw us come from; or the code of the error; `timeout` if nobody did. */
   ask(to: string, port = 8080): Promise<string> {
+    return this.#send({ to, port });
+  }
+
+  /** Opens a connection that stays open; `1` if it is answered, else `0`. */
+  hold(to: string, port: number): Promise<string> {
+    return this.#send({ to, port, act: "hold" });
+  }
+
+  /** How many of the connections that were opened to stay are still answered. */
+  heldConnections(): Promise<string> {
+    return this.#send({ act: "poke" });
+  }
+
+  #send(question: object): Promise<string> {
     const { promise, resolve } = Promise.withResolvers<string>();
     const id = this.#next++;
     this.#waiting.set(id, resolve);
-    this.#process.send({ id, to, port });
+    this.#process.send({ id, ...question });
     return promise;
   }
 

@@ -92,6 +92,7 @@ class Stage implements AsyncDisposable {
     spec: Draft<Service["spec"]>,
     pods: readonly { readonly address: string; readonly node: number }[],
     ingress?: string,
+    port = 8080,
   ): Promise<Service["spec"]> {
     const place = { name, namespace: "default" };
     const made = await this.client.create(Service, { metadata: place, spec: { ports: [{ port: 80 }], ...spec } });
@@ -107,7 +108,7 @@ class Stage implements AsyncDisposable {
       metadata: { ...place, labels: { "kubernetes.io/service-name": name } },
       addressType: "IPv4",
       endpoints: pods.map(({ address, node }) => ({ addresses: [address], nodeName: `n${node}` })),
-      ports: [{ name: "", port: 8080 }],
+      ports: [{ name: "", port }],
     });
     return made.spec;
   }
@@ -197,6 +198,7 @@ test("a load balancer that keeps the sender's address leads to nodes with an end
   const { host, client } = stage;
   await Promise.all(pods.map(({ name, node, address }) => host.pod(name, stage.node(node), address)));
   const outside = await host.peer("host", host.name);
+  let marks = 0;
   const ingress = Array.from({ length: 6 }, (_, i) => `172.31.255.${20 + i}`);
   const spec = { type: "LoadBalancer", externalTrafficPolicy: "Local" } as const;
   for (const [i, address] of ingress.entries())
@@ -212,6 +214,31 @@ test("a load balancer that keeps the sender's address leads to nodes with an end
       endpoints: [{ addresses: [pods[0].address], nodeName: "n0" }],
     });
   await answer(`a ${host.network.hostAddress}`);
+  // Connections stay open while other nodes come to answer for the address, and go again.
+  const held = Array.from({ length: 6 }, (_, i) => `172.31.255.${30 + i}`);
+  for (const [i, address] of held.entries())
+    await stage.service(`held${i}`, spec, [{ address: pods[2].address, node: 1 }], address, 8081);
+  const routes = () => host.ip("route", "show", "proto", "107");
+  for (const address of held) {
+    await eventually(() => assert.match(routes(), new RegExp(`${address} `)));
+    await eventually(async () => assert.equal(await outside.hold(address, 80), "1"));
+  }
+  const open = await outside.heldConnections();
+  const second = { addresses: [pods[0].address], nodeName: "n0" };
+  for (const more of [[second], [], [second]]) {
+    for (const i of held.keys())
+      await client.patch(EndpointSlice, { name: `held${i}`, namespace: "default" }, "merge", {
+        endpoints: [{ addresses: [pods[2].address], nodeName: "n1" }, ...more],
+      });
+    // A service more: once it has its route, those before it have theirs.
+    const mark = `172.31.255.${40 + marks++}`;
+    await stage.service(`mark${marks}`, spec, [{ address: pods[0].address, node: 0 }], mark);
+    await eventually(() => assert.match(routes(), new RegExp(`${mark} `)));
+    assert.equal(await outside.heldConnections(), open);
+  }
+  assert.ok(Number(open) >= held.length);
+  for (const i of held.keys()) await client.delete(Service, { name: `held${i}`, namespace: "default" });
+  for (let i = 1; i <= marks; i++) await client.delete(Service, { name: `mark${i}`, namespace: "default" });
   for (const i of ingress.keys()) await client.delete(Service, { name: `web${i}`, namespace: "default" });
   await eventually(() => assert.equal(host.ip("route", "show", "proto", "107"), ""));
 });
