@@ -7,8 +7,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { RouteOptions } from "#ingress/annotations.ts";
-import type { ProxyState } from "#ingress/proxy-state.ts";
+import { emptyProxyState, ingressCertificates, type ProxyState } from "#ingress/proxy-state.ts";
+import type { RouteOptions } from "#ingress/route-options.ts";
 import { findHaproxy, freePort, ProxyUnderTest } from "../test/ingress/proxy.ts";
 import { median, type Report } from "./figure.ts";
 
@@ -67,18 +67,18 @@ export async function run(report: Report): Promise<void> {
 function stateWith(backend: string, more: readonly string[] = []): ProxyState {
   const id = (i: number) => `default_service-${i % services}_80_x`;
   const hosts = Array.from({ length: routes }, (_, i) => `host-${i}.test`);
+  const server = { weight: 1, protocol: options.protocol };
   return {
+    ...emptyProxyState,
     sites: new Set(hosts),
-    exact: new Map(),
     prefixes: new Map(hosts.map((host, i) => [`${host}/`, id(i)])),
-    patterns: new Map(),
     backends: new Map(
       Array.from({ length: services }, (_, i) => [
         id(i),
-        { options, servers: new Set([backend, ...(i === 0 ? more : [])]) },
+        { options, servers: new Map([backend, ...(i === 0 ? more : [])].map((address) => [address, server])) },
       ]),
     ),
-    certificates: new Map(),
+    certificateLists: new Map([[ingressCertificates, new Map()]]),
   };
 }
 

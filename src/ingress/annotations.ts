@@ -1,31 +1,7 @@
 // The annotations of ingress-nginx that people rely on, as options of a route.
 // Follows ingress-nginx: internal/ingress/annotations/annotations.go.
 import { parseCidr, parseIp } from "#schema/ip.ts";
-
-export interface RouteOptions {
-  readonly sslRedirect: boolean;
-  /** The path to ask for instead; `\1` is a group of the pattern of the path. */
-  readonly rewriteTarget?: string;
-  /** The pattern of the path, where the target has groups. */
-  readonly rewritePattern?: string;
-  readonly redirect?: { readonly location: string; readonly code: number };
-  /** Where requests for / are sent. */
-  readonly appRoot?: string;
-  readonly cookie?: string;
-  /** Networks that may ask; all by default. */
-  readonly allowed?: readonly string[];
-  readonly denied?: readonly string[];
-  /** Users with hashes of their passwords, as crypt(3) knows them. */
-  readonly users?: readonly { readonly name: string; readonly hash: string }[];
-  readonly realm?: string;
-  /** Requests per second from one address. */
-  readonly requestsPerSecond?: number;
-  readonly bodyBytes?: number;
-  readonly connectSeconds?: number;
-  readonly readSeconds?: number;
-  readonly protocol: "HTTP" | "HTTPS" | "GRPC" | "GRPCS";
-  readonly host?: string;
-}
+import type { RouteOptions } from "./route-options.ts";
 
 export interface RouteAnnotations {
   readonly annotations: Readonly<Record<string, string>>;
@@ -76,7 +52,7 @@ export function optionsOf(route: RouteAnnotations, problem: (text: string) => vo
     ...defined("requestsPerSecond", number("limit-rps")),
     ...defined("bodyBytes", bytesOf(text("proxy-body-size"), problem)),
     ...defined("connectSeconds", number("proxy-connect-timeout")),
-    ...defined("readSeconds", number("proxy-read-timeout")),
+    ...defined("readMs", inMs(number("proxy-read-timeout"))),
     ...defined("host", text("upstream-vhost")),
   };
   return options;
@@ -84,6 +60,8 @@ export function optionsOf(route: RouteAnnotations, problem: (text: string) => vo
 
 const defined = <N extends string, T>(name: N, value: T | undefined): { readonly [K in N]?: T } =>
   (value === undefined ? {} : { [name]: value }) as { readonly [K in N]?: T };
+
+const inMs = (seconds: number | undefined): number | undefined => (seconds === undefined ? undefined : seconds * 1000);
 
 function protocolOf(text: string | undefined, problem: (text: string) => void): RouteOptions["protocol"] {
   const upper = text?.toUpperCase() ?? "HTTP";

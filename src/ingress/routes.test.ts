@@ -6,7 +6,8 @@ import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { Ingress } from "#api/networking/v1/ingress.ts";
 import { IngressClass } from "#api/networking/v1/ingress-class.ts";
 import { world } from "#client/testing.ts";
-import { configText, mapNames, mapOf, mapPath } from "./haproxy/config.ts";
+import { configText } from "./haproxy/config.ts";
+import { mapNames, mapOf, mapPath } from "./haproxy/places.ts";
 import { stepsBetween } from "./haproxy/steps.ts";
 import type { ProxyState } from "./proxy-state.ts";
 import { routesOf } from "./routes.ts";
@@ -67,6 +68,7 @@ const route = (
       }),
     ],
     secret: () => undefined,
+    isKeyPair: () => true,
   });
 
 test("only Ingresses of our class become routes", () => {
@@ -79,7 +81,7 @@ test("routes lead straight to the endpoints of the service's port", () => {
   assert.deepEqual([...state.prefixes.keys()], ["a.test/x/"]);
   assert.deepEqual([...state.exact.keys()], ["a.test/y"]);
   assert.deepEqual(
-    [...state.backends.values()].map(({ servers }) => [...servers]),
+    [...state.backends.values()].map(({ servers }) => [...servers.keys()]),
     [["10.0.0.1:8080"]],
   );
 });
@@ -124,7 +126,8 @@ test("no annotation and no path adds a line to the configuration", () => {
     "proxy-body-size",
     "backend-protocol",
   ];
-  const places = { folder: "/f", httpPort: 80, httpsPort: 443, metricsPort: 1, hasIpv6: true, generation: 1 };
+  const ports = { httpPort: 80, httpsPort: 443 };
+  const places = { folder: "/f", ingress: ports, metricsPort: 1, hasIpv6: true, generation: 1 };
   const value = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom("'", "a'b", "x\n  http-request deny", "%[src]", '"', "\\", "a b", "$X"),
@@ -166,7 +169,7 @@ function applied(before: ProxyState, after: ProxyState): { maps: unknown; server
   const maps = new Map(mapNames.map((name) => [mapPath("/f", name), new Map(mapOf(before, name))]));
   const servers = new Map<string, boolean>(
     [...before.backends].flatMap(([id, backend]) =>
-      [...backend.servers].map((one) => [`${id}/s_${one.replaceAll(":", "_")}`, true] as const),
+      [...backend.servers.keys()].map((one) => [`${id}/s_${one.replaceAll(":", "_")}`, true] as const),
     ),
   );
   for (const { text, payload = "" } of commands) {

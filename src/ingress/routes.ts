@@ -1,5 +1,4 @@
 // From the objects of the cluster to what the proxy is to do: a pure function.
-import { RE2JS } from "re2js";
 import type { Secret } from "#api/core/v1/secret.ts";
 import type { Service } from "#api/core/v1/service.ts";
 import type { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -7,8 +6,12 @@ import type { HTTPIngressPath, Ingress, IngressBackend } from "#api/networking/v
 import type { IngressClass } from "#api/networking/v1/ingress-class.ts";
 import { hex } from "#base/hex.ts";
 import { sha256 } from "#base/sha256.ts";
-import { optionsOf, type RouteOptions, wantsPatterns } from "./annotations.ts";
-import type { ProxyBackend, ProxyCertificate, ProxyState } from "./proxy-state.ts";
+import { optionsOf, wantsPatterns } from "./annotations.ts";
+import { serversIn } from "./endpoints.ts";
+import { isPattern as isPatternOf } from "./patterns.ts";
+import { emptyProxyState, ingressCertificates, type ProxyBackend, type ProxyState } from "./proxy-state.ts";
+import type { RouteOptions } from "./route-options.ts";
+import { certificateIn, type KeyPairCheck, textIn } from "./secrets.ts";
 
 /** What the cluster has, by key. */
 export interface IngressObjects {
@@ -17,6 +20,7 @@ export interface IngressObjects {
   readonly service: (key: string) => Service | undefined;
   readonly slices: (service: string) => readonly EndpointSlice[];
   readonly secret: (key: string) => Secret | undefined;
+  readonly isKeyPair: KeyPairCheck;
 }
 
 export const controllerName = "knarr.local/ingress";
@@ -62,7 +66,8 @@ class StateBuilder {
   readonly #prefixes = new Map<string, string>();
   readonly #patterns = new Map<string, string>();
   readonly #backends = new Map<string, ProxyBackend>();
-  readonly #certificates = new Map<string, ProxyCertificate>();
+  readonly #certificates = new Map<string, string>();
+  readonly #certificateHosts = new Map<string, readonly string[]>();
 
   constructor(objects: IngressObjects) {
     this.#objects = objects;
@@ -70,12 +75,14 @@ class StateBuilder {
 
   state(): ProxyState {
     return {
+      ...emptyProxyState,
       sites: this.#sites,
       exact: this.#exact,
       prefixes: this.#prefixes,
       patterns: new Map([...this.#patterns].toSorted(([a], [b]) => b.length - a.length || (a < b ? -1 : 1))),
       backends: this.#backends,
       certificates: this.#certificates,
+      certificateLists: new Map([[ingressCertificates, this.#certificateHosts]]),
     };
   }
 
@@ -144,59 +151,30 @@ class StateBuilder {
     const hash = hex(sha256(JSON.stringify(options))).slice(0, 10);
     const id = `${namespace}_${named.name}_${port.port}_${hash}`;
     if (this.#backends.has(id)) return id;
-    const servers = this.#objects.slices(key).flatMap((slice) => serversIn(slice, port.name ?? ""));
-    this.#backends.set(id, { options, servers: new Set(servers.toSorted()) });
+    const addresses = this.#objects.slices(key).flatMap((slice) => serversIn(slice, port.name ?? ""));
+    const server = { weight: 1, protocol: options.protocol };
+    this.#backends.set(id, { options, servers: new Map(addresses.toSorted().map((address) => [address, server])) });
     return id;
   }
 
   #addCertificate(ingress: Ingress, hosts: readonly string[], secretName: string | undefined): void {
     if (secretName === undefined) return;
     const key = `${ingress.metadata.namespace}/${secretName}`;
-    const data = this.#objects.secret(key)?.data;
-    const [cert, pemKey] = [textOf(data?.["tls.crt"]), textOf(data?.["tls.key"])];
-    const isPem = (text: string) => /^-----BEGIN [A-Z0-9 ]+-----$/m.test(text);
-    if (!isPem(cert) || !isPem(pemKey)) {
-      this.problems.push({ ingress, text: `secret ${secretName} has no tls.crt and tls.key in PEM` });
+    const pem = certificateIn(this.#objects.secret(key), this.#objects.isKeyPair);
+    if (pem === undefined) {
+      this.problems.push({ ingress, text: `secret ${secretName} has no tls.crt and tls.key that belong together` });
       return;
     }
-    // An empty line would end what is said to the proxy.
-    const pem = `${pemKey}\n${cert}`.split(/\r?\n/).filter((line) => line.trim() !== "");
-    const known = this.#certificates.get(key)?.hosts ?? [];
+    const known = this.#certificateHosts.get(key) ?? [];
     const names = hosts.filter((host) => /^[\w*.-]+$/.test(host));
-    this.#certificates.set(key, { pem: `${pem.join("\n")}\n`, hosts: [...new Set([...known, ...names])].toSorted() });
+    this.#certificates.set(key, pem);
+    this.#certificateHosts.set(key, [...new Set([...known, ...names])].toSorted());
   }
 
   #passwords({ metadata }: Ingress, secret: string): string | undefined {
     const key = secret.includes("/") ? secret : `${metadata.namespace}/${secret}`;
     // A Secret of another namespace is not the author's to use.
     if (!key.startsWith(`${metadata.namespace}/`)) return undefined;
-    return textOf(this.#objects.secret(key)?.data?.auth);
+    return textIn(this.#objects.secret(key), "auth");
   }
 }
-
-/** Those that take requests, straight at the pods. */
-function serversIn({ addressType, endpoints, ports }: EndpointSlice, portName: string): readonly string[] {
-  if (addressType === "FQDN") return [];
-  const port = ports.find(({ name = "" }) => name === portName)?.port;
-  if (port === undefined) return [];
-  return endpoints
-    .filter(({ conditions }) => conditions.ready !== false)
-    .flatMap(({ addresses }) =>
-      addresses.map((address) => (address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`)),
-    );
-}
-
-/** One that the proxy could not read would keep all other changes from it. */
-function isPatternOf(text: string): boolean {
-  try {
-    RE2JS.compile(text);
-    return true;
-  } catch {
-    return false; // it says why, but the author sees that
-  }
-}
-
-const textOf = (base64: string | undefined): string => {
-  if (base64 === undefined) return "";
-  return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
-};

@@ -12,6 +12,7 @@ import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { Ingress } from "#api/networking/v1/ingress.ts";
 import { IngressClass } from "#api/networking/v1/ingress-class.ts";
 import { world } from "#client/testing.ts";
+import { isKeyPair } from "#ingress/host/key-pair.ts";
 import { routesOf } from "#ingress/routes.ts";
 import type { Draft } from "#schema/infer.ts";
 import { backendServer, findHaproxy, ProxyUnderTest, pemFor } from "./proxy.ts";
@@ -62,6 +63,7 @@ function stateOf({ ingresses, services, secrets = {} }: Wanted) {
       const data = secrets[key];
       return data && ({ data: base64(data) } as Secret);
     },
+    isKeyPair,
   });
 }
 

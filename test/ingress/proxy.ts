@@ -50,7 +50,7 @@ export class ProxyUnderTest implements AsyncDisposable {
     this.httpPort = httpPort;
     this.httpsPort = httpsPort;
     const { folder } = this;
-    const places = { folder, httpPort, httpsPort, metricsPort, hasIpv6: false };
+    const places = { folder, ingress: { httpPort, httpsPort }, metricsPort, hasIpv6: false };
     this.haproxy = new Haproxy({
       ...places,
       program,
@@ -65,7 +65,7 @@ export class ProxyUnderTest implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.haproxy.end(1000);
+    if (this.haproxy.pid !== undefined) await this.haproxy.end(1000);
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

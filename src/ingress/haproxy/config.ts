@@ -1,41 +1,30 @@
-// What the proxy is to do, in the language of HAProxy. All that comes from people stands in single quotes, within which nothing has a
-// meaning; texts with such a quote or a line break do not get here (annotations.ts, routes.ts).
-import type { RouteOptions } from "../annotations.ts";
-import type { ProxyBackend, ProxyState } from "../proxy-state.ts";
+// What the proxy is to do, in the language of HAProxy.
+import {
+  errorServers,
+  ingressCertificates,
+  type ProxyBackend,
+  type ProxyServer,
+  type ProxyState,
+} from "../proxy-state.ts";
+import { forwardedLines, frontendText } from "./frontends.ts";
+import {
+  anyAddress,
+  apiSocket,
+  certificateList,
+  certificatePath,
+  defaultCertificate,
+  type HaproxyPlaces,
+  type MapName,
+  mapPath,
+} from "./places.ts";
+import { quoted } from "./quoting.ts";
+import { ruleLines } from "./rules.ts";
 
-export interface HaproxyPlaces {
-  /** For maps, certificates and sockets. */
-  readonly folder: string;
-  readonly httpPort: number;
-  readonly httpsPort: number;
-  readonly metricsPort: number;
-  readonly hasIpv6: boolean;
-  /** Of whoever asks whether it is this configuration that runs. */
-  readonly generation: number;
-}
-
-export const apiSocket = (folder: string): string => `${folder}/api.sock`;
-export const certificateList = (folder: string): string => `${folder}/certificates.list`;
-export const certificatePath = (folder: string, secret: string): string =>
-  `${folder}/certificates/${secret.replace("/", "_")}.pem`;
-export const defaultCertificate = "default";
-
-export const mapNames = ["sites", "exact", "prefixes", "patterns"] as const;
-export type MapName = (typeof mapNames)[number];
-export const mapPath = (folder: string, name: MapName): string => `${folder}/${name}.map`;
-
-/** What a map has, as keys and values. */
-export const mapOf = (state: ProxyState, name: MapName): ReadonlyMap<string, string> =>
-  name === "sites" ? new Map([...state.sites].map((site) => [site, site])) : state[name];
-
-export const mapText = (map: ReadonlyMap<string, string>): string =>
-  [...map].map(([key, value]) => `${key} ${value}\n`).join("");
-
-/** A line for each certificate, with the names it is for. The first is for all other names. */
-export const certificateLines = (state: ProxyState, folder: string): string =>
+/** A line for each certificate, with the names it is for. */
+export const certificateLines = (state: ProxyState, list: string, folder: string): string =>
   [
-    certificatePath(folder, defaultCertificate),
-    ...[...state.certificates].map(([secret, { hosts }]) => certificateLine(folder, secret, hosts)),
+    ...(list === ingressCertificates ? [certificatePath(folder, defaultCertificate)] : []),
+    ...[...(state.certificateLists.get(list) ?? [])].map(([secret, hosts]) => certificateLine(folder, secret, hosts)),
   ].join("\n");
 
 export const certificateLine = (folder: string, secret: string, hosts: readonly string[]): string =>
@@ -43,14 +32,15 @@ export const certificateLine = (folder: string, secret: string, hosts: readonly 
 
 /** The file, with the servers of the backends. */
 export const configText = (state: ProxyState, places: HaproxyPlaces): string =>
-  [head(places), ...[...state.backends].map(([id, backend]) => backendText(id, backend))].join("\n");
-
-const anyAddress = ({ hasIpv6 }: HaproxyPlaces, port: number): string => (hasIpv6 ? `:::${port} v4v6` : `:${port}`);
+  [
+    head(places),
+    ...(places.ingress ? [ingressFrontend(places, places.ingress)] : []),
+    ...state.frontends.map((frontend) => frontendText(frontend, places)),
+    ...[...state.backends].map(([id, backend]) => backendText(id, backend, places.folder)),
+  ].join("\n");
 
 const head = (places: HaproxyPlaces): string => {
   const { folder, generation } = places;
-  const at = (name: MapName) => mapPath(folder, name);
-  const missing = "if !{ var(txn.backend) -m found }";
   return `global
   setenv GENERATION ${generation}
   stats socket ${apiSocket(folder)} mode 600 level admin expose-fd listeners
@@ -74,9 +64,27 @@ frontend metrics
   bind ${anyAddress(places, places.metricsPort)}
   http-request use-service prometheus-exporter if { path /metrics }
   http-request return status 200 content-type text/plain string "ok\\n"
-frontend routes
-  bind ${anyAddress(places, places.httpPort)}
-  bind ${anyAddress(places, places.httpsPort)} ssl crt-list ${certificateList(folder)} alpn h2,http/1.1
+${Object.entries(errorServers)
+  .map(
+    ([server, status]) => `frontend answer-${status}
+  bind ${serverAddress(server, folder)}
+  http-request return status ${status}`,
+  )
+  .join("\n")}
+backend nothing
+  http-request return status 404 content-type text/plain string "default backend - 404\\n"
+backend not-found
+  http-request return status 404
+`;
+};
+
+function ingressFrontend(places: HaproxyPlaces, ports: NonNullable<HaproxyPlaces["ingress"]>): string {
+  const { folder } = places;
+  const at = (name: MapName) => mapPath(folder, name);
+  const missing = "if !{ var(txn.backend) -m found }";
+  return `frontend routes
+  bind ${anyAddress(places, ports.httpPort)}
+  bind ${anyAddress(places, ports.httpsPort)} ssl crt-list ${certificateList(folder, ingressCertificates)} alpn h2,http/1.1
   http-request set-var(txn.host) req.hdr(host),field(1,:),lower
   http-request set-var(txn.path) path
   http-request set-var(txn.site) var(txn.host),map_str(${at("sites")})
@@ -86,73 +94,35 @@ frontend routes
   http-request set-var(txn.backend) var(txn.where),map_str(${at("exact")})
   http-request set-var(txn.backend) var(txn.where),map_reg(${at("patterns")}) ${missing}
   http-request set-var(txn.backend) var(txn.where),concat(/),map_beg(${at("prefixes")}) ${missing}
-  http-request set-header X-Forwarded-For %[src]
-  http-request set-header X-Real-IP %[src]
-  http-request set-header X-Forwarded-Host %[req.hdr(host)]
-  http-request set-header X-Forwarded-Port %[dst_port]
-  http-request set-header X-Forwarded-Proto https if { ssl_fc }
-  http-request set-header X-Forwarded-Proto http if !{ ssl_fc }
+${forwardedLines("%[dst_port]")
+  .map((line) => `  ${line}`)
+  .join("\n")}
   use_backend %[var(txn.backend)] if { var(txn.backend) -m found }
   default_backend nothing
-backend nothing
-  http-request return status 404 content-type text/plain string "default backend - 404\\n"
 `;
-};
+}
 
-function backendText(id: string, { options, servers }: ProxyBackend): string {
-  const lines = [
-    `backend ${id}`,
-    "  balance roundrobin",
-    ...ruleLines(options).map((line) => line.replace("http_auth(USERS)", `http_auth(${id})`)),
-  ];
-  for (const server of servers) lines.push(`  server ${serverName(server)} ${server}${serverOptions(options)}`);
+function backendText(id: string, { options, servers }: ProxyBackend, folder: string): string {
+  const lines = [`backend ${id}`, "  balance roundrobin", ...ruleLines(options, id)];
+  for (const [address, server] of servers)
+    lines.push(`  server ${serverName(address)} ${serverText(address, server, folder)}`);
   const users = options.users?.map(({ name, hash }) => `  user ${name} password ${quoted(hash)}`);
   return [...(users ? [`userlist ${id}`, ...users] : []), ...lines, ""].join("\n");
 }
 
-export const serverName = (server: string): string => `s_${server.replaceAll(/[[\]:]/g, "_")}`;
+export const serverName = (address: string): string => `s_${address.replaceAll(/[[\]:@]/g, "_")}`;
 
-/** What stands behind the address of a server. */
-export const serverOptions = ({ protocol }: RouteOptions): string =>
-  ({ HTTP: "", HTTPS: " ssl verify none", GRPC: " proto h2", GRPCS: " ssl verify none alpn h2" })[protocol];
+const serverAddress = (address: string, folder: string): string =>
+  address.startsWith("@") ? `unix@${folder}/answer-${address.slice(1)}.sock` : address;
 
-function ruleLines(options: RouteOptions): readonly string[] {
-  const { allowed, denied, users, requestsPerSecond, bodyBytes, redirect, appRoot, cookie, host } = options;
-  const rules: string[] = [];
-  if (denied) rules.push(`http-request deny if { src ${denied.join(" ")} }`);
-  if (allowed) rules.push(`http-request deny if !{ src ${allowed.join(" ")} }`);
-  if (requestsPerSecond !== undefined)
-    rules.push(
-      "stick-table type ipv6 size 100k expire 10s store http_req_rate(1s)",
-      "http-request track-sc0 src",
-      // As much at once as nginx lets through in a burst.
-      `http-request deny deny_status 503 if { sc_http_req_rate(0) gt ${requestsPerSecond * 5} }`,
-    );
-  if (options.sslRedirect) rules.push("http-request redirect scheme https code 308 if !{ ssl_fc }");
-  if (users)
-    rules.push(
-      `http-request auth realm ${quoted(options.realm ?? "Authentication Required")} unless { http_auth(USERS) }`,
-    );
-  if (bodyBytes !== undefined) rules.push(`http-request deny deny_status 413 if { req.body_size gt ${bodyBytes} }`);
-  if (redirect) rules.push(`http-request redirect location ${format(redirect.location)} code ${redirect.code}`);
-  if (appRoot !== undefined) rules.push(`http-request redirect location ${format(appRoot)} code 302 if { path / }`);
-  rules.push(...rewriteLines(options));
-  if (host !== undefined) rules.push(`http-request set-header Host ${format(host)}`);
-  if (cookie !== undefined)
-    rules.push("dynamic-cookie-key ingress", `cookie ${cookie} insert indirect nocache httponly dynamic`);
-  if (options.connectSeconds !== undefined) rules.push(`timeout connect ${options.connectSeconds}s`);
-  if (options.readSeconds !== undefined) rules.push(`timeout server ${options.readSeconds}s`);
-  return rules.map((rule) => `  ${rule}`);
-}
+const protocolOptions = {
+  HTTP: "",
+  TCP: "",
+  HTTPS: " ssl verify none",
+  GRPC: " proto h2",
+  GRPCS: " ssl verify none alpn h2",
+} as const;
 
-function rewriteLines({ rewriteTarget, rewritePattern }: RouteOptions): readonly string[] {
-  if (rewriteTarget === undefined) return [];
-  if (rewritePattern === undefined) return [`http-request set-path ${format(rewriteTarget)}`];
-  return [`http-request replace-path ${quoted(`^${rewritePattern}.*`)} ${format(rewriteTarget)}`];
-}
-
-/** Strong quotation: nothing in it has a meaning. */
-const quoted = (text: string): string => `'${text}'`;
-
-/** Where the proxy would look for expressions, which begin with a percent sign. */
-const format = (text: string): string => quoted(text.replaceAll("%", "%%"));
+/** Its address, and what stands behind it. */
+export const serverText = (address: string, { weight, protocol }: ProxyServer, folder: string): string =>
+  `${serverAddress(address, folder)}${weight === 1 ? "" : ` weight ${weight}`}${protocolOptions[protocol]}`;

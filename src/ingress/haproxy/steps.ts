@@ -1,16 +1,7 @@
 // From what the proxy does to what it is to do: what can be said to it while it runs, or that it needs another configuration.
-import type { ProxyState } from "../proxy-state.ts";
-import {
-  certificateLine,
-  certificateList,
-  certificatePath,
-  type MapName,
-  mapNames,
-  mapOf,
-  mapPath,
-  serverName,
-  serverOptions,
-} from "./config.ts";
+import type { ProxyServer, ProxyState } from "../proxy-state.ts";
+import { certificateLine, serverName, serverText } from "./config.ts";
+import { certificateList, certificatePath, type MapName, mapNames, mapOf, mapPath } from "./places.ts";
 
 /** A command of the runtime API. One that is not answered as expected has failed. */
 export interface RuntimeCommand {
@@ -38,7 +29,9 @@ export function stepsBetween(before: ProxyState, after: ProxyState, folder: stri
   // The name of a backend says all that only a configuration can change of it (routes.ts).
   if (before.backends.size !== after.backends.size) return none;
   for (const id of after.backends.keys()) if (!before.backends.has(id)) return none;
-  const servers = serverSteps(before, after);
+  if (!hasSamePorts(before, after)) return none;
+  const servers = serverSteps(before, after, folder);
+  if (!servers) return none;
   const certificates = certificateSteps(before, after, folder);
   const maps: RuntimeCommand[] = [];
   for (const name of mapNames) {
@@ -53,25 +46,44 @@ export function stepsBetween(before: ProxyState, after: ProxyState, folder: stri
   };
 }
 
-function serverSteps(before: ProxyState, after: ProxyState) {
+/** Ports, and what is done at them, are the configuration's. */
+function hasSamePorts(before: ProxyState, after: ProxyState): boolean {
+  const lists = ({ certificateLists, frontends }: ProxyState) =>
+    // The first certificate of a list that is not strict is for all other names.
+    frontends.map(({ id, isStrict }) => (isStrict ? "" : certificateLists.get(id)?.keys().next().value));
+  return (
+    before.frontends.length === after.frontends.length &&
+    (before.frontends.length === 0 ||
+      JSON.stringify([before.frontends, lists(before)]) === JSON.stringify([after.frontends, lists(after)]))
+  );
+}
+
+/** Undefined if a server is to be spoken to in another way: one that has requests cannot be replaced at once. */
+function serverSteps(before: ProxyState, after: ProxyState, folder: string) {
   const adding: RuntimeCommand[] = [];
   const removing: RuntimeCommand[] = [];
   const leaving: string[] = [];
-  for (const [id, { servers, options }] of after.backends) {
-    const present = before.backends.get(id)?.servers ?? new Set<string>();
-    for (const server of servers) {
-      if (present.has(server)) continue;
-      const name = `${id}/${serverName(server)}`;
-      // One that is leaving is there already, and has only to be switched on.
-      const text = `add server ${name} ${server}${serverOptions(options)}`;
-      adding.push(
-        { text, expected: /New server registered|already exists/i },
-        { text: `enable server ${name}`, expected: silent },
-      );
+  for (const [id, { servers }] of after.backends) {
+    const present = before.backends.get(id)?.servers ?? new Map<string, ProxyServer>();
+    for (const [address, server] of servers) {
+      const known = present.get(address);
+      const name = `${id}/${serverName(address)}`;
+      const weighing = { text: `set server ${name} weight ${server.weight}`, expected: silent };
+      if (known) {
+        if (known.protocol !== server.protocol) return undefined;
+        if (known.weight !== server.weight) adding.push(weighing);
+        continue;
+      }
+      // One that is leaving is there already, maybe with another weight, and has only to be switched on.
+      const text = `add server ${name} ${serverText(address, server, folder)}`;
+      adding.push({ text, expected: /New server registered|already exists/i }, weighing, {
+        text: `enable server ${name}`,
+        expected: silent,
+      });
     }
-    for (const server of present) {
-      if (servers.has(server)) continue;
-      const name = `${id}/${serverName(server)}`;
+    for (const address of present.keys()) {
+      if (servers.has(address)) continue;
+      const name = `${id}/${serverName(address)}`;
       removing.push({ text: `disable server ${name}`, expected: silent });
       leaving.push(name);
     }
@@ -88,37 +100,42 @@ export const deletion = (server: string): RuntimeCommand => ({
 function certificateSteps(before: ProxyState, after: ProxyState, folder: string) {
   const adding: RuntimeCommand[] = [];
   const removing: RuntimeCommand[] = [];
-  const list = certificateList(folder);
-  const put = (path: string, pem: string): readonly RuntimeCommand[] => [
-    { text: `set ssl cert ${path}`, payload: pem, expected: /Transaction (created|updated)/ },
-    { text: `commit ssl cert ${path}`, expected: /Success/ },
-  ];
-  for (const [secret, { pem, hosts }] of after.certificates) {
+  for (const [secret, pem] of after.certificates) {
     const known = before.certificates.get(secret);
     const path = certificatePath(folder, secret);
-    if (!known) adding.push({ text: `new ssl cert ${path}`, expected: /New empty certificate store/ });
-    if (known?.pem !== pem) adding.push(...put(path, pem));
-    if (known?.hosts.join() === hosts.join()) continue;
-    if (known) adding.push({ text: `del ssl crt-list ${list} ${path}`, expected: /deleted/ });
-    adding.push({
-      text: `add ssl crt-list ${list}`,
-      payload: `${certificateLine(folder, secret, hosts)}\n`,
-      expected: /Success/,
-    });
-  }
-  for (const secret of before.certificates.keys()) {
-    if (after.certificates.has(secret)) continue;
-    const path = certificatePath(folder, secret);
-    removing.push(
-      { text: `del ssl crt-list ${list} ${path}`, expected: /deleted/ },
-      { text: `del ssl cert ${path}`, expected: /deleted/ },
+    if (known === undefined) adding.push({ text: `new ssl cert ${path}`, expected: /New empty certificate store/ });
+    if (known === pem) continue;
+    adding.push(
+      { text: `set ssl cert ${path}`, payload: pem, expected: /Transaction (created|updated)/ },
+      { text: `commit ssl cert ${path}`, expected: /Success/ },
     );
   }
+  for (const [name, wanted] of after.certificateLists) {
+    const list = certificateList(folder, name);
+    const present = before.certificateLists.get(name) ?? new Map<string, readonly string[]>();
+    for (const [secret, hosts] of wanted) {
+      const known = present.get(secret);
+      if (known?.join() === hosts.join()) continue;
+      const path = certificatePath(folder, secret);
+      if (known) adding.push({ text: `del ssl crt-list ${list} ${path}`, expected: /deleted/ });
+      const payload = `${certificateLine(folder, secret, hosts)}\n`;
+      adding.push({ text: `add ssl crt-list ${list}`, payload, expected: /Success/ });
+    }
+    for (const secret of present.keys())
+      if (!wanted.has(secret))
+        removing.push({
+          text: `del ssl crt-list ${list} ${certificatePath(folder, secret)}`,
+          expected: /deleted/,
+        });
+  }
+  for (const secret of before.certificates.keys())
+    if (!after.certificates.has(secret))
+      removing.push({ text: `del ssl cert ${certificatePath(folder, secret)}`, expected: /deleted/ });
   return { adding, removing };
 }
 
 /** In a command, a key with other characters would have to be escaped. */
-const plainKey = /^[\w.*/~-]+$/;
+const plainKey = /^[\w.*/~@-]+$/;
 
 /** Undefined if only another configuration will do: where the order counts, or where a key has unusual characters. */
 function mapSteps(
@@ -139,7 +156,7 @@ function mapSteps(
   if (before.size + added.length !== after.size)
     for (const key of before.keys()) if (!after.has(key)) removed.push(key);
   if (added.length + changed.length + removed.length === 0) return [];
-  if (name === "patterns") return undefined;
+  if (name === "patterns" || name === "wildcards") return undefined;
   if ([...changed.map(([key]) => key), ...removed].some((key) => !plainKey.test(key))) return undefined;
   return [
     ...chunks(added.map(([key, value]) => `${key} ${value}\n`)).map((payload) => ({

@@ -6,21 +6,20 @@ import { join } from "node:path";
 import type { Clock } from "#base/clock.ts";
 import { runProgram } from "#base/host/run-program.ts";
 import type { Log } from "#base/log.ts";
+import { certificateLines, configText, serverName } from "../haproxy/config.ts";
 import {
   apiSocket,
-  certificateLines,
   certificateList,
   certificatePath,
-  configText,
   defaultCertificate,
   type HaproxyPlaces,
   mapNames,
   mapOf,
   mapPath,
   mapText,
-} from "../haproxy/config.ts";
+} from "../haproxy/places.ts";
 import { deletion, type RuntimeCommand, stepsBetween } from "../haproxy/steps.ts";
-import type { ProxyState } from "../proxy-state.ts";
+import { ingressCertificates, type ProxyState } from "../proxy-state.ts";
 
 export interface HaproxyOptions extends Omit<HaproxyPlaces, "generation"> {
   readonly program: string;
@@ -78,15 +77,15 @@ export class Haproxy {
 
   #isServer(server: string): boolean {
     const [id = "", name] = server.split("/");
-    const servers = this.#state?.backends.get(id)?.servers ?? new Set<string>();
-    return [...servers].some((one) => `s_${one.replaceAll(/[[\]:]/g, "_")}` === name);
+    const servers = this.#state?.backends.get(id)?.servers ?? new Map();
+    return [...servers.keys()].some((address) => serverName(address) === name);
   }
 
   async #load(state: ProxyState, signal: AbortSignal): Promise<void> {
     const { program, clock } = this.#options;
     const generation = this.#generation + 1;
     this.#write(state, generation);
-    await runProgram([program, "-c", "-q", "-f", this.#config], { signal });
+    await runProgram([program, "-c", "-f", this.#config], { signal });
     if (this.#child) this.#child.kill("SIGUSR2");
     else this.#start();
     for (const until = clock.elapsed() + loadMs; ; await clock.sleep(pollMs, signal)) {
@@ -143,8 +142,10 @@ export class Haproxy {
     const keep = (path: string, text: string) => writeFileSync(path, text, { mode: 0o600 });
     for (const name of mapNames) keep(mapPath(folder, name), mapText(mapOf(state, name)));
     keep(certificatePath(folder, defaultCertificate), defaultPem);
-    for (const [secret, { pem }] of state.certificates) keep(certificatePath(folder, secret), pem);
-    keep(certificateList(folder), `${certificateLines(state, folder)}\n`);
+    for (const [secret, pem] of state.certificates) keep(certificatePath(folder, secret), pem);
+    const { ingress } = this.#options;
+    for (const list of new Set([...(ingress ? [ingressCertificates] : []), ...state.certificateLists.keys()]))
+      keep(certificateList(folder, list), `${certificateLines(state, list, folder)}\n`);
     keep(this.#config, configText(state, { ...this.#options, generation }));
   }
 
