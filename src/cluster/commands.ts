@@ -132,6 +132,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/ingress.ts")).ingress,
   },
   {
+    name: "gateway",
+    short: "Keep a HAProxy configured as the Gateways of a cluster say (Gateway API)",
+    load: async () => (await import("./commands/gateway.ts")).gateway,
+  },
+  {
     name: "store",
     short: "Look after the store of a cluster: snapshots, checks, compaction, moving it to another engine",
     load: async () => (await import("./commands/store.ts")).store,

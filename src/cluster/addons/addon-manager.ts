@@ -1,6 +1,7 @@
 // Keeps the add-ons of a cluster as their manifests say: what is labelled Reconcile is applied again and again, what is labelled
 // EnsureExists is only made where it is missing. An object whose label a person has changed to EnsureExists is that person's.
 // Upstream: cluster/addons/addon-manager/kube-addons.sh.
+import { CustomResourceDefinition } from "#api/apiextensions/v1/custom-resource-definition.ts";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import type { Clock } from "#base/clock.ts";
 import { explain, isNotFound } from "#base/errors.ts";
@@ -34,6 +35,8 @@ const fieldManager = "addon-manager";
 const afterReadyMs = 3000;
 /** As often as upstream's looks. */
 const lookMs = 60_000;
+const establishPollMs = 100;
+const establishTries = 100;
 const failureBackoff = { firstMs: 1000, maxMs: 60_000 };
 
 export class AddonManager implements Component {
@@ -89,6 +92,8 @@ export class AddonManager implements Component {
   async #keep(addon: Addon, isEnabled: boolean, client: Client, signal: AbortSignal): Promise<void> {
     if (!isEnabled) return this.#remove(addon, client);
     this.#removed.delete(addon.name);
+    for (const file of addon.definitions ?? [])
+      for (const wanted of readManifest(file, {})) await keepDefinition(wanted, client, this.#options.clock, signal);
     const images: Record<string, string> = {};
     for (const [value, name] of Object.entries(addon.images)) images[value] = await this.#options.image(name, signal);
     for (const wanted of readManifest(addon.manifest, { ...this.#options.values, ...images }))
@@ -121,6 +126,23 @@ async function keepOne({ kind, object }: ManifestObject, client: Client): Promis
   // One that somebody made without our label is not ours to change, either.
   if (present && (modeOf(object) !== "Reconcile" || modeOf(present) !== "Reconcile")) return;
   await client.patch(kind, place, "apply", object, { fieldManager, force: true });
+}
+
+/** Waits until its objects can be made. */
+async function keepDefinition(
+  wanted: ManifestObject,
+  client: Client,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  await keepOne(wanted, client);
+  const place = placeOf(wanted.object);
+  for (let left = establishTries; left > 0; left--) {
+    const { status } = await client.get(CustomResourceDefinition, place);
+    if (status?.conditions?.some((one) => one.type === "Established" && one.status === "True")) return;
+    await clock.sleep(establishPollMs, signal);
+  }
+  throw new Error(`the definition ${place.name} is not established`);
 }
 
 type WithLabels = { readonly metadata: { readonly labels?: Readonly<Record<string, string>> | undefined } };

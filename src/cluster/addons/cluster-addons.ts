@@ -65,5 +65,6 @@ function valuesOf({ nodes, hasEgress, hostAddress }: ClusterAddonsOptions) {
     resolver: canAsk ? "/etc/resolv.conf" : `${isIPv6(hostAddress) ? `[${hostAddress}]` : hostAddress}:${dnsPort}`,
     dnsReplicas: Math.min(2, nodes),
     ingressReplicas: Math.min(2, nodes),
+    gatewayReplicas: Math.min(2, nodes),
   };
 }

@@ -15,6 +15,13 @@ export const addonImages: readonly AddonImage[] = [
     folders: ["/run/haproxy"],
   },
   {
+    name: "gateway",
+    bundled: { gateway: { source: "cluster/commands/gateway.ts", command: "gateway" } },
+    ports: ["9101/tcp", "10254/tcp"],
+    programs: { haproxy: "/usr/sbin/haproxy" },
+    folders: ["/run/haproxy"],
+  },
+  {
     name: "control-plane",
     bundled: {
       "kube-apiserver": { source: "cluster/commands/apiserver.ts", command: "apiserver" },

@@ -6,6 +6,8 @@ export interface Addon {
   readonly short: string;
   /** Its manifests: a file of the folder `manifests`. */
   readonly manifest: string;
+  /** Definitions of kinds, applied before the manifests. They stay when it is disabled: to delete one would delete people's objects. */
+  readonly definitions?: readonly string[];
   /** The images it runs, by the name that its manifests have for each. */
   readonly images: Readonly<Record<string, string>>;
   /** Whether a cluster begins with it. */
@@ -26,6 +28,16 @@ export const addons: readonly Addon[] = [
     short: "Ingresses of the class haproxy, served by a HAProxy behind a load balancer",
     manifest: "ingress.yaml",
     images: { ingressImage: "ingress" },
+    isDefault: false,
+  },
+  {
+    name: "gateway",
+    short: "Gateways of the class haproxy (Gateway API), each behind a load balancer of its own",
+    manifest: "gateway.yaml",
+    definitions: ["gatewayclasses", "gateways", "httproutes", "grpcroutes", "tlsroutes", "referencegrants"].map(
+      (plural) => `gateway-api/${plural}.yaml`,
+    ),
+    images: { gatewayImage: "gateway" },
     isDefault: false,
   },
 ];

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { catalog } from "#api/catalog.ts";
+import { gatewayKinds } from "#ingress/gateway/kinds.ts";
 import type { AnyKind } from "#schema/kind.ts";
 import type { DraftObject } from "#schema/object.ts";
 import { parseYamlDocuments } from "#wire/yaml/read.ts";
@@ -10,6 +11,9 @@ export interface ManifestObject {
   readonly kind: AnyKind;
   readonly object: DraftObject;
 }
+
+/** Those of add-ons are served only where the add-on is. */
+const kinds: readonly AnyKind[] = [...catalog, ...gatewayKinds];
 
 export type ManifestValues = Readonly<Record<string, string | number>>;
 
@@ -34,7 +38,7 @@ export function parseManifest(text: string, values: ManifestValues): readonly Ma
     .map(({ value }) => value as DraftObject | null) // what it really is, the API server decides
     .filter((object) => object !== null)
     .map((object) => {
-      const kind = catalog.find((one) => one.apiVersion === object.apiVersion && one.kind === object.kind);
+      const kind = kinds.find((one) => one.apiVersion === object.apiVersion && one.kind === object.kind);
       if (!kind) throw new Error(`a manifest has a ${object.kind} of ${object.apiVersion}, which there is not`);
       return { kind, object };
     });
