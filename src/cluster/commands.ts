@@ -29,7 +29,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "logs",
-    short: "Show what a cluster logs",
+    short: "Show what a cluster logs, or search what its pods wrote",
     load: async () => (await import("./commands/logs.ts")).logs,
   },
   {
@@ -135,6 +135,11 @@ export const commands: readonly CommandEntry[] = [
     name: "gateway",
     short: "Keep a HAProxy configured as the Gateways of a cluster say (Gateway API)",
     load: async () => (await import("./commands/gateway.ts")).gateway,
+  },
+  {
+    name: "cluster-logs",
+    short: "Collect the logs of a node's containers, or keep those of a cluster",
+    load: async () => (await import("./commands/cluster-logs.ts")).clusterLogs,
   },
   {
     name: "store",

@@ -21,6 +21,8 @@ export interface ClusterAddonsOptions {
   /** Where nodes reach this machine. */
   readonly hostAddress: string;
   readonly nodes: number;
+  /** Where nodes keep their files, a folder for each. */
+  readonly nodesFolder: string;
   readonly hasEgress: boolean;
   readonly initial: readonly string[];
 }
@@ -57,7 +59,7 @@ export function clusterAddons(options: ClusterAddonsOptions): readonly Component
 }
 
 /** A pod cannot ask a resolver on the loopback of the machine, but this process can: then it is asked instead. */
-function valuesOf({ nodes, hasEgress, hostAddress }: ClusterAddonsOptions) {
+function valuesOf({ nodes, nodesFolder, hasEgress, hostAddress }: ClusterAddonsOptions) {
   const { servers } = parseResolverConfig(hasEgress ? readFileSync("/etc/resolv.conf", "utf8") : "");
   const canAsk = servers.some((server) => isIP(server) !== 0 && !server.startsWith("127.") && server !== "::1");
   return {
@@ -66,5 +68,6 @@ function valuesOf({ nodes, hasEgress, hostAddress }: ClusterAddonsOptions) {
     dnsReplicas: Math.min(2, nodes),
     ingressReplicas: Math.min(2, nodes),
     gatewayReplicas: Math.min(2, nodes),
+    nodesFolder,
   };
 }

@@ -15,6 +15,11 @@ export const addonImages: readonly AddonImage[] = [
     folders: ["/run/haproxy"],
   },
   {
+    name: "logs",
+    bundled: { logs: { source: "cluster/commands/cluster-logs.ts", command: "clusterLogs" } },
+    ports: ["8443/tcp", "9115/tcp"],
+  },
+  {
     name: "gateway",
     bundled: { gateway: { source: "cluster/commands/gateway.ts", command: "gateway" } },
     ports: ["9101/tcp", "10254/tcp"],

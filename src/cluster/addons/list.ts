@@ -40,6 +40,13 @@ export const addons: readonly Addon[] = [
     images: { gatewayImage: "gateway" },
     isDefault: false,
   },
+  {
+    name: "logs",
+    short: 'What all containers wrote, kept also when they are gone, and searched by "knarr logs"',
+    manifest: "logs.yaml",
+    images: { logsImage: "logs" },
+    isDefault: false,
+  },
 ];
 
 export const defaultAddons: readonly string[] = addons.filter(({ isDefault }) => isDefault).map(({ name }) => name);

@@ -1,3 +1,4 @@
+import { DaemonSet } from "#api/apps/v1/daemon-set.ts";
 import { Deployment } from "#api/apps/v1/deployment.ts";
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { UsageError } from "#base/errors.ts";
@@ -75,11 +76,16 @@ async function readiness(client: Client, manifest: string, images: readonly stri
   });
   let [ready, wanted] = [0, 0];
   for (const { kind, object } of readManifest(manifest, values)) {
-    if (kind.kind !== Deployment.kind || kind.group !== Deployment.group) continue;
-    const { namespace = "" } = object.metadata;
-    const found = await client.find(Deployment, { namespace, name: object.metadata.name ?? "" });
-    ready += found?.status.readyReplicas ?? 0;
-    wanted += found?.spec.replicas ?? 0;
+    const { namespace = "", name = "" } = object.metadata;
+    if (kind === Deployment) {
+      const found = await client.find(Deployment, { namespace, name });
+      ready += found?.status.readyReplicas ?? 0;
+      wanted += found?.spec.replicas ?? 0;
+    } else if (kind === DaemonSet) {
+      const found = await client.find(DaemonSet, { namespace, name });
+      ready += found?.status.numberReady ?? 0;
+      wanted += found?.status.desiredNumberScheduled ?? 0;
+    }
   }
   return `${ready}/${wanted}`;
 }

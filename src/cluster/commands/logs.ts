@@ -5,12 +5,19 @@ import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { followFile, openLog, readEntry } from "../local/log-lines.ts";
+import { isSearch, searchFlags, searchLogs } from "./search-logs.ts";
 
 const flags = {
-  ...placeFlags,
+  name: {
+    type: "string",
+    value: "CLUSTER",
+    help: "Cluster of this machine; defaults to knarr, of a search to the one of the kubeconfig",
+  },
+  "data-dir": placeFlags["data-dir"],
   follow: { type: "bool", short: "f", default: false, help: "Go on with what is logged from now on" },
   tail: { type: "int", default: -1, help: "Only the last lines, so many of them" },
-  output: { type: "string", short: "o", value: "text|json", default: "text", help: "json: lines as they were logged" },
+  output: { type: "string", short: "o", value: "text|json", default: "text", help: "json: one object for each line" },
+  ...searchFlags,
 } as const;
 const components = [
   ...["apiserver", "cluster", "controller-manager", "dns", "images", "kubelet", "network"],
@@ -18,13 +25,21 @@ const components = [
 ];
 
 export const logs: Command = {
-  use: "logs [COMPONENT] [FLAGS]",
+  use: "logs [COMPONENT] [FLAGS] | logs --pods=SELECTOR [FLAGS]",
   help: [
+    "Without a flag that says which pods, it shows what the cluster itself logs.",
     `Components: ${components.join(", ")}.`,
-    'What a pod says is shown by "kubectl logs"; what the containerd of a node says is in nodes/NODE/containerd.log of the',
-    'folder that "knarr status" names.',
+    'What the containerd of a node says is in nodes/NODE/containerd.log of the folder that "knarr status" names.',
+    "",
+    "With one of --pods, --pod, --container, --node, --namespace, --all-namespaces, --since, --until, --grep it searches what pods wrote,",
+    "also those that are gone, in the cluster's log store (the add-on logs). That takes the right to get pods/log in the namespace.",
     "",
     flagsHelp(flags),
+    "",
+    "Examples:",
+    "  knarr logs scheduler -f",
+    "  knarr logs --pods app=web --since 1h --grep 'HTTP/1.1\" 5'",
+    "  knarr logs -A --grep panic --tail 20 -o json",
   ].join("\n"),
   async run(args) {
     const { flags: flagValues, rest } = parseFlags(flags, args);
@@ -34,7 +49,11 @@ export const logs: Command = {
       throw new UsageError(`logs: ${JSON.stringify(component)} is no component; there are ${components.join(", ")}`);
     if (!["text", "json"].includes(flagValues.output))
       throw new UsageError(`--output is text or json, not ${JSON.stringify(flagValues.output)}`);
-    const place = new ClusterFolder(flagValues);
+    if (isSearch(flagValues)) {
+      if (component !== undefined) throw new UsageError(`logs: ${component} is a component, which pods are not`);
+      return searchLogs(flagValues);
+    }
+    const place = new ClusterFolder({ ...flagValues, name: flagValues.name ?? placeFlags.name.default });
     place.mustExist();
     if (!existsSync(place.log))
       throw new Error(`cluster ${JSON.stringify(place.name)} has no log: it runs in the foreground, or never ran`);

@@ -56,6 +56,7 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
         imageCache: place.imageCache,
         hostAddress,
         nodes: settings.nodes,
+        nodesFolder: place.nodes,
         hasEgress: !settings["no-egress"],
         initial: settings.addons.filter((name) => name !== "none"),
       }),

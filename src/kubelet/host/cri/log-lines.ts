@@ -1,8 +1,8 @@
-// Lines of a log as container runtimes write them: `2026-01-01T00:00:00.123456789Z stdout F text`. P marks a part of a line that
-// goes on in the next. What a container wrote is bytes, whatever they mean.
+// The entries of a log as container runtimes write it, out of bytes that come in pieces.
+import { parseCriLogRecord } from "#wire/cri-log.ts";
 import type { LogEntry } from "../../server/streams.ts";
 
-const [newline, space, partial] = [10, 32, 80];
+const newline = 10;
 
 export class LogReader {
   /** What does not end in a newline yet. */
@@ -31,24 +31,9 @@ export class LogReader {
 }
 
 function entryOf(line: Uint8Array): LogEntry | undefined {
-  const first = line.indexOf(space);
-  const second = line.indexOf(space, first + 1);
-  const third = line.indexOf(space, second + 1);
-  if (first < 0 || second < 0 || third < 0) return undefined;
-  const time = fixedTime(ascii(line.subarray(0, first)));
-  const stream = ascii(line.subarray(first + 1, second));
-  if (time === undefined || (stream !== "stdout" && stream !== "stderr")) return undefined;
-  // Tags are separated by colons, and this one comes first.
-  const isPart = line[second + 1] === partial && (third === second + 2 || line[second + 2] === 58);
-  const ends = isPart && line.at(-1) === newline ? line.length - 1 : line.length;
-  return { time, bytes: line.subarray(third + 1, ends) };
-}
-
-const ascii = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
-
-/** A time with all nine digits of its nanoseconds, as it is shown. */
-function fixedTime(text: string): string | undefined {
-  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(text);
-  return match ? `${match[1]}.${(match[2] ?? "").padEnd(9, "0")}${match[3]}` : undefined;
+  const record = parseCriLogRecord(line);
+  if (!record) return undefined;
+  const { time, isPartial, textAt } = record;
+  const ends = isPartial && line.at(-1) === newline ? line.length - 1 : line.length;
+  return { time, bytes: line.subarray(textAt, ends) };
 }
