@@ -54,7 +54,7 @@ export class LogStoreServer implements Component {
 
   async run(signal: AbortSignal): Promise<void> {
     const { settings, client, store, metrics, clock, log } = this.#options;
-    let access = delegation({ client, authenticators: [], clock });
+    let access = delegation({ client, authenticators: [], clock, log });
     const failed = (error: unknown) => log.error("a request failed", { error });
     const handler = logApi({ store, access: () => access, metrics, failed });
     let front: HttpsFront | undefined;
@@ -65,7 +65,7 @@ export class LogStoreServer implements Component {
         const text = JSON.stringify(found);
         if (!found || text === known) continue;
         const { authenticators, otherClientCas } = trusting(found.trust);
-        access = delegation({ client, authenticators, clock });
+        access = delegation({ client, authenticators, clock, log });
         const certificates = { ...found.pair, clientCa: undefined, otherClientCas };
         if (front) front.renew(certificates);
         else {
