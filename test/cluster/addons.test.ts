@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { decode, encode } from "dns-packet";
@@ -184,6 +186,51 @@ test("add-ons run as pods", { skip: impossible }, async (t) => {
       assert.match((await cluster.knarr("addon", "list")).out, /^ingress +enabled +2\/2 /m);
     },
   );
+
+  await t.test("what a pod wrote is found when it is gone, by those who may read its log", async () => {
+    await cluster.knarr("addon", "enable", "logs");
+    await cluster.hasImages();
+    const pod = (pod: string, labels: Record<string, string>, script: string) => ({
+      metadata: { name: pod, namespace: "default", labels },
+      spec: {
+        containers: [{ name: "main", image: "knarr.local/busybox:1.0", command: ["sh", "-c", script] }],
+        terminationGracePeriodSeconds: 0,
+      },
+    });
+    const count = "for i in $(seq 1 300); do echo line $i of $HOSTNAME; done; sleep 3600";
+    await cluster.withClient(async (client) => {
+      await client.create(Pod, pod("gone", { app: "talk" }, count));
+      await client.create(Pod, pod("stays", { app: "talk" }, count));
+    });
+    const lines = async (...flags: readonly string[]) =>
+      (await cluster.knarr("logs", ...flags)).out.split("\n").filter((line) => line !== "");
+    await untilNone(patienceMs, async () => {
+      const found = await lines("--pods=app=talk");
+      return found.length === 600 ? [] : [`${found.length} lines`];
+    });
+    await cluster.withClient((client) => client.delete(Pod, { namespace: "default", name: "gone" }));
+    await untilNone(patienceMs, async () =>
+      (await cluster.pods()).some(({ metadata }) => metadata.name === "gone") ? ["it is still there"] : [],
+    );
+    assert.equal((await lines("--pod=gone", "--since=1h", "--grep=line 29[0-9] of")).length, 10);
+    const [last = ""] = await lines("--pod=gone", "--tail=1", "--container=main", "-o", "json");
+    const { text, labels, node } = JSON.parse(last);
+    assert.deepEqual([text, labels], ["line 300 of gone", { app: "talk" }]);
+    assert.match(node, /^node-[12]$/);
+    const kubeconfig = join(machine.home, "bob.kubeconfig");
+    const admin = JSON.parse(readFileSync(cluster.place.adminKubeconfig, "utf8"));
+    admin.users[0].user.as = "bob";
+    writeFileSync(kubeconfig, JSON.stringify(admin));
+    const asBob = (...flags: readonly string[]) => machine.knarr("logs", `--kubeconfig=${kubeconfig}`, ...flags);
+    await machine.kubectl("create", "role", "logs", "--verb=get", "--resource=pods/log");
+    await machine.kubectl("create", "rolebinding", "logs", "--role=logs", "--user=bob");
+    assert.match((await asBob("--pod=gone", "--tail=1", "-n", "default")).out, /line 300 of gone/);
+    for (const place of [["-n", "kube-system"], ["-A"]]) {
+      const { code, out, err } = await asBob(...place);
+      assert.deepEqual([code, out], [1, ""]);
+      assert.match(err, /User "bob" cannot get resource "pods\/log"/);
+    }
+  });
 
   await t.test("what is to be reconciled is put right, and what a person took over is not", async () => {
     const place = { namespace, name: "coredns" };
