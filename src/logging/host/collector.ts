@@ -184,7 +184,12 @@ export class LogCollector implements Component {
     const present = new Set(found.map(({ path }) => path));
     for (const one of found) if (!this.#logs.has(one.path)) this.#follow(one, clock.elapsed());
     for (const followed of this.#logs.values()) {
-      await followed.reader.look();
+      await followed.reader.look().catch((error: unknown) => {
+        log.error("the files of a log cannot be looked at; trying again", {
+          path: followed.path,
+          error: explain(error),
+        });
+      });
       this.#count(followed);
       if (!followed.reader.isOver || followed.pending > 0 || present.has(followed.path)) continue;
       this.#logs.delete(followed.path);

@@ -48,6 +48,8 @@ export class ContainerLogReader {
   #files: readonly ReadFile[] = [];
   #part: OpenPart | undefined;
   #next: LogPart | undefined;
+  /** The parts among which it is the next. */
+  #names = "";
   /** Rotated parts that are still to be read. */
   #ahead: ReadonlySet<string> = new Set();
   /** Since when the log is known to go on elsewhere, or to be gone. */
@@ -94,6 +96,7 @@ export class ContainerLogReader {
     const part = this.#part;
     if (!part) return void (await this.#begin());
     const parts = await this.#parts();
+    this.#names = namesOf(parts);
     const at = await this.#indexOf(part, parts);
     const own = parts[at];
     if (own) part.stem = own.stem;
@@ -115,13 +118,15 @@ export class ContainerLogReader {
   async #atEnd(part: OpenPart): Promise<boolean> {
     const { clock } = this.#options;
     if (await part.file.isTruncated()) {
+      await this.look();
       await this.#openNext({ stem: part.stem, name: part.stem, isCompressed: false });
       return true;
     }
     if (this.#endedAt === undefined) return false;
     if (!part.isCompressed && clock.elapsed() - this.#endedAt < settleMs) return false;
+    await this.look();
     if (!this.#next) {
-      this.isOver = true;
+      this.isOver = this.#endedAt !== undefined;
       return false;
     }
     return (await this.#openNext(this.#next)) !== undefined;
@@ -129,8 +134,7 @@ export class ContainerLogReader {
 
   /** Goes on in another file, if it is still there. */
   async #openNext(part: LogPart): Promise<OpenPart | undefined> {
-    const path = join(this.#options.folder, part.name);
-    const file = await openLogFile(path, part.isCompressed, 0);
+    const file = await this.#open(part, 0, this.#names);
     const last = this.#files.at(-1);
     if (!file) return undefined;
     const base = (last?.base ?? 0) + (this.#part?.offset ?? 0);
@@ -147,7 +151,7 @@ export class ContainerLogReader {
 
   /** Where the checkpoint says; without one, at the beginning of the oldest part. */
   async #begin(): Promise<OpenPart | undefined> {
-    const { folder, checkpoint } = this.#options;
+    const { checkpoint } = this.#options;
     const parts = await this.#parts();
     const head = checkpoint && new Uint8Array(Buffer.from(checkpoint.head, "base64"));
     let [start] = parts;
@@ -159,14 +163,22 @@ export class ContainerLogReader {
       if (at >= 0) [start, offset, base] = [parts[at], checkpoint.offset, checkpoint.base];
       else base = Math.max(base, checkpoint.delivered);
     }
-    const file = start && (await openLogFile(join(folder, start.name), start.isCompressed, offset));
-    this.isOver = !file;
+    const file = start && (await this.#open(start, offset, namesOf(parts)));
+    this.isOver = !start;
     if (!start || !file) return undefined;
     this.#files = [{ head: (offset > 0 ? head : undefined) ?? new Uint8Array(), base }];
     this.#joiner.moveTo(base + offset);
     this.#part = { file, stem: start.stem, isCompressed: start.isCompressed, offset };
     await this.look();
     return this.#part;
+  }
+
+  /** Undefined if the parts are no longer these: after a rotation the same name is that of another part. */
+  async #open({ name, isCompressed }: LogPart, offset: number, names: string): Promise<OpenLogFile | undefined> {
+    const file = await openLogFile(join(this.#options.folder, name), isCompressed, offset);
+    if (!file || namesOf(await this.#parts()) === names) return file;
+    await file.close();
+    return undefined;
   }
 
   async #parts(): Promise<readonly LogPart[]> {
@@ -218,3 +230,5 @@ export class ContainerLogReader {
     }
   }
 }
+
+const namesOf = (parts: readonly LogPart[]): string => parts.map(({ name }) => name).join("/");

@@ -1,5 +1,4 @@
 // One file of a log, read piece by piece; one that is compressed is read as what it was before.
-import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
@@ -28,9 +27,7 @@ export async function openLogFile(
     if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
     throw error;
   }
-  if (!isCompressed) return plainFile(handle, offset, (await handle.stat()).ino);
-  await handle.close();
-  return compressedFile(path, offset);
+  return isCompressed ? compressedFile(handle, offset) : plainFile(handle, offset, (await handle.stat()).ino);
 }
 
 function plainFile(handle: FileHandle, offset: number, inode: number): OpenLogFile {
@@ -47,8 +44,9 @@ function plainFile(handle: FileHandle, offset: number, inode: number): OpenLogFi
   };
 }
 
-function compressedFile(path: string, offset: number): OpenLogFile {
-  const file = createReadStream(path);
+/** Whoever opened it reads it to its end, also if it is removed meanwhile. */
+function compressedFile(handle: FileHandle, offset: number): OpenLogFile {
+  const file = handle.createReadStream();
   const stream: Readable = file.pipe(createGunzip());
   file.on("error", (error) => stream.destroy(error));
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
