@@ -50,7 +50,7 @@ test("whoever goes on after any delivered line gets each other line once", () =>
     }),
     { minLength: 1, maxLength: 30 },
   );
-  assertProperty(
+  return assertProperty(
     property(records, integer({ min: 1, max: 60 }), (all, step) => {
       const log = bytes(all.map((one) => `${at(1)} ${one.stream} ${one.isPartial ? "P" : "F"} ${one.text}\n`).join(""));
       const readFrom = (from: number, delivered: number) => {
