@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { turn } from "#base/breathe.ts";
 import { testServer } from "../testing.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -38,7 +39,10 @@ test("the kind and the scope of a definition cannot change", async () => {
   await server.call("POST", definitions, definition(version("v1", true)));
   const read = async () => (await server.call("GET", `${definitions}/foos.example.com`)).json;
   let found = await read();
-  while (!JSON.stringify(found.status).includes("InitialNamesAccepted")) found = await read();
+  while (!JSON.stringify(found.status).includes("InitialNamesAccepted")) {
+    await turn(); // requests in the process alone would never let timers run
+    found = await read();
+  }
   const { spec } = found;
   const changed = {
     ...found,
