@@ -54,6 +54,25 @@ async function status(address: string, host: string, path: string): Promise<numb
   }
 }
 
+const gatewayObjects = [
+  {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "Gateway",
+    metadata: { name: "web" },
+    spec: { gatewayClassName: "haproxy", listeners: [{ name: "http", protocol: "HTTP", port: 80 }] },
+  },
+  {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
+    metadata: { name: "web" },
+    spec: {
+      parentRefs: [{ name: "web" }],
+      hostnames: ["gateway.test"],
+      rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
+    },
+  },
+];
+
 const { missing } = impossible ? { missing: impossible } : await findHaproxy();
 
 test("add-ons run as pods", { skip: impossible }, async (t) => {
@@ -180,6 +199,28 @@ test("add-ons run as pods", { skip: impossible }, async (t) => {
       assert.match((await cluster.knarr("addon", "list")).out, /^ingress +enabled +2\/2 /m);
     },
   );
+
+  await t.test("a Gateway is served by pods at an address of its own", { skip: missing }, async () => {
+    await cluster.knarr("addon", "enable", "gateway");
+    await cluster.hasImages();
+    const manifest = join(machine.home, "gateway.json");
+    writeFileSync(manifest, JSON.stringify({ apiVersion: "v1", kind: "List", items: gatewayObjects }));
+    await untilNone(patienceMs, async () => {
+      const { code, err } = await machine.run("kubectl", ["apply", "-f", manifest]);
+      return code === 0 ? [] : [err]; // the definitions come with the add-on
+    });
+    const host = { address: "" };
+    await untilNone(patienceMs, async () => {
+      host.address = await machine.kubectl("get", "gateway", "web", "-o", "jsonpath={.status.addresses[0].value}");
+      return host.address ? [] : [await machine.kubectl("get", "gateway", "web", "-o", "yaml")];
+    });
+    await untilNone(patienceMs, async () => {
+      const code = await status(host.address, "gateway.test", "/");
+      return code === 200 ? [] : [`${code}`];
+    });
+    assert.equal(await status(host.address, "other.test", "/"), 404);
+    await cluster.knarr("addon", "disable", "gateway");
+  });
 
   await t.test("what a pod wrote is found when it is gone, by those who may read its log", async () => {
     await cluster.knarr("addon", "enable", "logs");
