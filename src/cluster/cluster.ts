@@ -21,6 +21,7 @@ import type { Random } from "#base/random.ts";
 import { type Component, outlive, supervise } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import type { Client } from "#client/client.ts";
+import { fenced } from "#client/election.ts";
 import { Informers } from "#client/informers.ts";
 import { measuredTransport } from "#client/measured-transport.ts";
 import { keyOf } from "#client/object-key.ts";
@@ -135,8 +136,8 @@ export interface Cluster extends Component {
   readonly nodes: Pick<ClusterNodes, "stop" | "start" | "setHealth">;
   /** Shared by all parts of the process. */
   readonly informers: Informers;
-  /** A client that acts as this user. */
-  clientFor(user: User, part: string): Client;
+  /** A client that acts as this user. It refuses writes whenever `mayWrite` says no; nothing does by default. */
+  clientFor(user: User, part: string, mayWrite?: () => boolean): Client;
   /** Resolves when the API is served. */
   serving(signal: AbortSignal): Promise<void>;
   /** Resolves when a pod could be created and would run. */
@@ -253,7 +254,7 @@ export function assembleCluster(config: ClusterConfig, environment: Environment)
     name: "cluster",
     nodes,
     informers,
-    clientFor,
+    clientFor: (user, part, mayWrite) => (mayWrite ? clientsOver(fenced(transport, mayWrite)) : clientFor)(user, part),
     run: (signal) => outlive(server, whenServed, signal),
     serving: (signal) => unlessAborted(served.promise, signal),
     async ready(signal) {

@@ -36,6 +36,7 @@ test("three control planes: the leader's process is killed, the others write and
       "-o",
       "jsonpath={.spec.holderIdentity}",
     );
+  const choice = ["get", "configmap", "-n", "kube-system", "addons", "-o", "jsonpath={.metadata.uid}"];
   const replicas = (machine: TestMachine) =>
     kubectl(machine, "get", "deployment", "web", "-o", "jsonpath={.status.replicas}");
   const pods = async (machine: TestMachine) =>
@@ -75,11 +76,19 @@ test("three control planes: the leader's process is killed, the others write and
   await victim.does("start", tour.name);
   await until("the server that came back", async () => (await servers(other))?.includes(victim.address));
 
+  const made = await until("the choice of add-ons", () => kubectl(second, ...choice));
   await tour.first.does("leave", tour.name);
   await until("a write through the servers that are left", () =>
     kubectl(second, "scale", "deployment", "web", "--replicas=2"),
   );
   await until("two replicas", async () => (await replicas(third)) === "2");
+  await until("the end of the choice", () =>
+    kubectl(second, "delete", "--wait=false", "-n", "kube-system", "cm/addons"),
+  );
+  await until("the choice of add-ons, made anew by another", async () => {
+    const uid = await kubectl(second, ...choice);
+    return uid !== undefined && uid !== made;
+  });
   await third.does("leave", tour.name);
   await until("a write through the last server", () => kubectl(second, "annotate", "deployment", "web", "last=yes"));
   await until(

@@ -43,7 +43,7 @@ export const bundleName = "main.mjs";
 /** As the launcher of knarr has it. */
 const nodeOptions = "--max-semi-space-size=16";
 /** Counts up when something below changes what images are made of. */
-const recipe = 2;
+const recipe = 3;
 
 /** What is known of an image that was made. */
 interface ImageNote {
@@ -93,10 +93,9 @@ export async function makeImage(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const names = Object.keys(image.bundled);
   const bundled = names.length === 0 ? [] : [baseLayer(), programLayer(names, bundle)];
-  const layers = [...bundled.slice(0, 1), ...(await packageLayer(folder, image, signal)), ...bundled.slice(1)];
-  const hash = createHash("sha256").update(inputs);
-  for (const { content } of bundle) hash.update(content ?? "");
-  const reference = `${registryHost}/${image.name}:${hash.digest("hex").slice(0, 12)}`;
+  const packages = await packageLayer(folder, image, signal);
+  const layers = [...bundled.slice(0, 1), ...packages, ...bundled.slice(1)];
+  const reference = referenceOf(image, names.length > 0 ? bundle : packages.flat());
   const spec: ImageSpec = {
     references: [reference],
     layers,
@@ -109,6 +108,16 @@ export async function makeImage(
   replace(archive, imageArchive([spec]));
   replace(notePath(folder, image.name), JSON.stringify({ reference, inputs } satisfies ImageNote));
   return { reference, archive };
+}
+
+/**
+ * The name of an image. It is the same on all machines that have the same sources and the same version of Node, so that each can make what
+ * another one's control plane has deployed: no times of files, and no packages beside programs of ours.
+ */
+function referenceOf(image: AddonImage, files: readonly TarEntry[]): string {
+  const hash = createHash("sha256").update(JSON.stringify([recipe, process.version, process.arch, image]));
+  for (const { name, content } of files) hash.update(name).update(content ?? "");
+  return `${registryHost}/${image.name}:${hash.digest("hex").slice(0, 12)}`;
 }
 
 /** The runtime that runs this, with its libraries, as every image has it. */

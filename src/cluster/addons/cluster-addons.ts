@@ -1,24 +1,26 @@
-// What keeps the add-ons of a cluster of this machine.
+// What keeps the add-ons of a cluster.
 import { readFileSync } from "node:fs";
 import { isIP, isIPv6 } from "node:net";
 import { systemClock } from "#base/clock.ts";
 import type { Log } from "#base/log.ts";
 import type { Component } from "#base/supervise.ts";
+import type { Client } from "#client/client.ts";
 import { parseResolverConfig } from "#kubelet/inputs/resolver-config.ts";
 import type { Cluster } from "../cluster.ts";
 import { clusterDomain } from "../cluster-dns.ts";
 import { dnsPort } from "../dns-objects.ts";
-import * as identities from "../identities.ts";
 import { AddonManager } from "./addon-manager.ts";
 import { dnsHandover } from "./dns-handover.ts";
 import { projectImage } from "./project-image.ts";
 
 export interface ClusterAddonsOptions {
   readonly cluster: Cluster;
+  /** May do everything, as long as this control plane is the one that looks after add-ons. */
+  readonly client: Client;
   readonly log: Log;
   /** Where images are kept; may be shared by clusters. */
   readonly imageCache: string;
-  /** Where nodes reach this machine. */
+  /** Where the process of the machine that the cluster was made on resolves names. */
   readonly hostAddress: string;
   readonly nodes: number;
   /** Where nodes keep their files, a folder for each. */
@@ -28,9 +30,7 @@ export interface ClusterAddonsOptions {
 }
 
 export function clusterAddons(options: ClusterAddonsOptions): readonly Component[] {
-  const { cluster, log, hostAddress } = options;
-  const user = identities.userOf(identities.addonManager);
-  const client = cluster.clientFor(user, "addon-manager");
+  const { cluster, client, log, hostAddress } = options;
   const parts = { client, informers: cluster.informers, clock: systemClock };
   const images = new Map<string, string>();
   const image = async (name: string, signal: AbortSignal): Promise<string> => {
@@ -58,7 +58,7 @@ export function clusterAddons(options: ClusterAddonsOptions): readonly Component
   ];
 }
 
-/** A pod cannot ask a resolver on the loopback of the machine, but this process can: then it is asked instead. */
+/** A pod cannot ask a resolver on the loopback of a machine, but a process there can: then it is asked instead. */
 function valuesOf({ nodes, nodesFolder, hasEgress, hostAddress }: ClusterAddonsOptions) {
   const { servers } = parseResolverConfig(hasEgress ? readFileSync("/etc/resolv.conf", "utf8") : "");
   const canAsk = servers.some((server) => isIP(server) !== 0 && !server.startsWith("127.") && server !== "::1");

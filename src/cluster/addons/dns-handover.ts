@@ -1,5 +1,5 @@
-// Decides who answers at the address of the cluster's DNS: its pods once one of them does, and this process before that and whenever
-// none does. So names are resolved from the first moment, and while the pods are replaced.
+// Decides who answers at the address of the cluster's DNS: its pods once one of them does, and before that and whenever none does the
+// process of the machine that the cluster was made on. So names are resolved from the first moment, and while the pods are replaced.
 import { createSocket } from "node:dgram";
 import { encode } from "dns-packet";
 import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
@@ -17,7 +17,7 @@ export interface DnsHandoverOptions {
   readonly informers: Informers;
   /** Resolves when the API is served. */
   readonly serving: (signal: AbortSignal) => Promise<void>;
-  /** Where this process answers. */
+  /** Where that process answers. */
   readonly address: string;
   /** A name that is always there. */
   readonly probe: string;
@@ -53,7 +53,7 @@ export function dnsHandover(options: DnsHandoverOptions): Component {
           const wanted = results.includes(true) ? [] : [{ addresses: [address], conditions: { ready: true } }];
           const own = all.find(({ metadata }) => metadata.name === service.name);
           if (own && !equal(own.endpoints, wanted)) {
-            log.info("names are resolved elsewhere now", { by: wanted.length === 0 ? "pods" : "this process" });
+            log.info("names are resolved elsewhere now", { by: wanted.length === 0 ? "pods" : address });
             await client
               .bound({ signal })
               .patch(EndpointSlice, service, "merge", { endpoints: wanted })

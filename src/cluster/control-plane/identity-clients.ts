@@ -2,6 +2,7 @@
 // of its own, so it may do what it may do in the process of the server, and nothing else.
 import type { Clock } from "#base/clock.ts";
 import { Client } from "#client/client.ts";
+import { fenced } from "#client/election.ts";
 import { pageSize } from "#client/host/connect.ts";
 import { type HttpsTransport, httpsTransport } from "#client/host/https-transport.ts";
 import type { Metrics } from "#client/metrics.ts";
@@ -31,8 +32,10 @@ export class IdentityClients {
     this.#options = options;
   }
 
-  clientFor(user: User, part: string): Client {
-    const { transport } = this.#transportOf(user);
+  /** One with `mayWrite` refuses writes whenever that says no. */
+  clientFor(user: User, part: string, mayWrite?: () => boolean): Client {
+    const own = this.#transportOf(user).transport;
+    const transport = mayWrite ? fenced(own, mayWrite) : own;
     return new Client({ transport, user, userAgent: userAgentOf(part), signal: this.#signal, pageSize });
   }
 

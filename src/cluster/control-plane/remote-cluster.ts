@@ -70,7 +70,7 @@ export function remoteCluster(options: RemoteClusterOptions): Cluster {
     name: "cluster",
     nodes,
     informers,
-    clientFor: (user, part) => clients.clientFor(user, part),
+    clientFor: (user, part, mayWrite) => clients.clientFor(user, part, mayWrite),
     run: (signal) => supervise([nodes, whenServed], signal),
     serving: (signal) => unlessAborted(served.promise, signal),
     async ready(signal) {

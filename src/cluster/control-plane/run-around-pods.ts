@@ -60,7 +60,7 @@ export async function runAroundPods(
     });
     const switches = nodeSwitches(place, names, cluster.nodes);
     const report = reportOf(cluster, () => url, { log, onStep });
-    const beside = nodes.beside(cluster, { ca, log });
+    const beside = nodes.beside(cluster, { ca, log, candidate: undefined });
     await supervise([cluster, pods, certificates, switches, report, ...beside], signal);
   } finally {
     clients.close();

@@ -330,7 +330,16 @@ test("registry: images of knarr.local are served by name and digest, others are 
     await using archive = await ImageArchive.open(path);
     const [web, secret] = await archive.images();
     assert.ok(web && secret);
-    const handler = registry(() => [path]);
+    const made: string[] = [];
+    const handler = registry({
+      archives: () => (made.length > 0 ? [path, join(folder, "made.tar")] : [path]),
+      make: async (name) => {
+        if (name !== "dns") return false;
+        made.push(name);
+        writeFileSync(join(folder, "made.tar"), imageArchive([image("knarr.local/dns:1", "dns")]));
+        return true;
+      },
+    });
     const get = async (at: string, method = "GET") => {
       const { code, headers, body } = await handler({ method, path: at });
       const chunks: Uint8Array[] = typeof body === "string" ? [Buffer.from(body)] : [];
@@ -359,6 +368,12 @@ test("registry: images of knarr.local are served by name and digest, others are 
       ["/v2/team/web/manifests/1", "PUT", 405],
     ] as const)
       assert.equal((await get(at, method)).code, code, at);
+    for (const [tag, code] of [
+      ["2", 404],
+      ["1", 200],
+    ] as const)
+      assert.equal((await get(`/v2/dns/manifests/${tag}`)).code, code, `it is made when it is asked for: ${tag}`);
+    assert.deepEqual(made, ["dns"], "and what is there is not made again");
   }));
 
 test("registry: it serves over HTTP, and goes away", () =>

@@ -20,8 +20,14 @@ interface Answer extends HttpResponse {
   readonly body: string | AsyncIterable<Uint8Array>;
 }
 
-/** `archives` says which there are now; where several have an image of the same name, the last counts. */
-export function registry(archives: () => readonly string[] | Promise<readonly string[]>) {
+export interface ServedImages {
+  /** Which there are now; where several have an image of the same name, the last counts. */
+  readonly archives: () => readonly string[] | Promise<readonly string[]>;
+  /** Called for an image that is not there. Resolves with whether it may be there now. */
+  readonly make?: (name: string) => Promise<boolean>;
+}
+
+export function registry({ archives, make = async () => false }: ServedImages) {
   return async (request: RegistryRequest): Promise<Answer> => {
     if (request.method !== "GET" && request.method !== "HEAD")
       return refused(405, "UNSUPPORTED", `${request.method} is not supported: images come by "knarr load"`);
@@ -29,9 +35,10 @@ export function registry(archives: () => readonly string[] | Promise<readonly st
     if (path === "/v2/" || path === "/v2") return { code: 200, headers: { ...version, ...json }, body: "{}" };
     const [, name = "", what, reference = ""] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(path) ?? [];
     if (what === undefined) return refused(404, "NAME_UNKNOWN", `${path} is nothing that a registry has`);
-    const answer = await find(await archives(), name, what, reference, request);
+    const look = async () => find(await archives(), name, what, reference, request);
     return (
-      answer ??
+      (await look()) ??
+      (what === "manifests" && (await make(name)) ? await look() : undefined) ??
       refused(404, what === "blobs" ? "BLOB_UNKNOWN" : "MANIFEST_UNKNOWN", `${name}: ${reference} is not known`)
     );
   };

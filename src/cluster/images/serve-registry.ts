@@ -6,23 +6,22 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Log } from "#base/log.ts";
-import { registry, registryHost, registryHosts } from "./registry.ts";
+import { registry, registryHost, registryHosts, type ServedImages } from "./registry.ts";
 
 export interface RegistryServer extends AsyncDisposable {
   /** `http://172.31.0.1:40123`. */
   readonly url: string;
 }
 
-export interface ImageRegistryOptions {
+export interface ImageRegistryOptions extends ServedImages {
   /** Where nodes reach this machine. */
   readonly address: string;
-  readonly archives: () => readonly string[] | Promise<readonly string[]>;
   readonly log: Log;
 }
 
 /** Serves the images of a cluster on any free port. Without TLS: only demo images are served, and nobody leaves the machine. */
-export async function serveRegistry({ address, archives, log }: ImageRegistryOptions): Promise<RegistryServer> {
-  const handler = registry(archives);
+export async function serveRegistry({ address, log, ...images }: ImageRegistryOptions): Promise<RegistryServer> {
+  const handler = registry(images);
   const server = createServer((message, response) => {
     answer(message, response).catch((error: unknown) => {
       if (!response.destroyed) log.error("an image could not be served", { path: message.url, error });

@@ -8,6 +8,7 @@ import { retry } from "#base/retry.ts";
 import { type Component, isAbort } from "#base/supervise.ts";
 import { unlessAborted } from "#base/unless-aborted.ts";
 import { addonArchives } from "../addons/addon-images.ts";
+import { ImageMaker } from "../addons/image-maker.ts";
 import { demoImages } from "./demo.ts";
 import { type ImageRuntime, importImages } from "./import.ts";
 import type { KeptImages } from "./kept-images.ts";
@@ -47,7 +48,13 @@ export class ImageSupply implements Component {
   async run(signal: AbortSignal): Promise<void> {
     const { address, kept, log, clock, cacheFolder } = this.#options;
     const archives = () => [...this.#served, ...addonArchives(cacheFolder), ...kept.archives()];
-    await using server = await retry(() => serveRegistry({ address, archives, log }), { ...again, clock }, signal);
+    const maker = new ImageMaker({ cacheFolder, clock, log });
+    const make = (name: string) => maker.ensure(name, signal);
+    await using server = await retry(
+      () => serveRegistry({ address, archives, make, log }),
+      { ...again, clock },
+      signal,
+    );
     this.#url.resolve(server.url);
     this.#served = await this.#makeDemo(signal);
     this.#demo.resolve(this.#served);

@@ -1,22 +1,17 @@
 // The control plane of a machine that has joined a cluster: what it needs to begin, and its life in the process of the machine.
-import { kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
-import { aborted } from "#base/aborted.ts";
 import { systemClock as clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
 import type { Log } from "#base/log.ts";
 import { retry } from "#base/retry.ts";
 import type { Component } from "#base/supervise.ts";
 import { EtcdMembers } from "#store/host/etcd/members.ts";
-import { Certificates } from "../certificates.ts";
-import type { ClusterNodes } from "../cluster.ts";
 import { etcdCertificates } from "../etcd/etcd-certificates.ts";
 import { endpointsOf, initialClusterOf, newMember, readMember, writeMember } from "../etcd/local-etcd.ts";
 import { peerUrl } from "../etcd/member-settings.ts";
-import { kubeletClient } from "../identities.ts";
 import type { ClusterFolder } from "../local/cluster-folder.ts";
-import { addressTypes, type NodesOptions, type NodesSetup } from "../local/nodes.ts";
 import { runWithStore } from "../local/run.ts";
 import { readSettings, writeSettings } from "../local/settings.ts";
+import { nodesElsewhere } from "./nodes-elsewhere.ts";
 import { placeFiles, type SharedFiles } from "./shared-files.ts";
 
 const again = { firstMs: 1_000, maxMs: 30_000 };
@@ -80,30 +75,6 @@ export async function forgetMember(place: ClusterFolder, signal: AbortSignal): P
   const members = new EtcdMembers({ endpoints: own.endpoints, tls, clock });
   const present = (await members.list(signal)).find(({ peerUrls }) => peerUrls.includes(peerUrl(own)));
   if (present) await members.remove(present.id, signal);
-}
-
-/** There is a node on this machine, but not of the control plane's making: it comes over the network like all others. */
-const noNodes: ClusterNodes = {
-  name: "nodes",
-  names: [],
-  handle: (name) => Promise.reject(new Error(`there is no node ${name} in this process`)),
-  isOn: () => false,
-  stop: () => undefined,
-  start: () => undefined,
-  setHealth: () => undefined,
-  run: (signal) => aborted(signal),
-};
-
-async function nodesElsewhere({ place, clientCa }: NodesOptions): Promise<NodesSetup> {
-  const certificates = new Certificates(place.certificates, clock);
-  const client = certificates.issue("apiserver-kubelet-client", kubeletClient);
-  return {
-    make: () => noNodes,
-    objects: [],
-    connection: kubeletConnection({ ...client, ca: clientCa }, addressTypes),
-    inside: undefined,
-    beside: () => [],
-  };
 }
 
 /** A control plane that fails is tried again: the node of this machine goes on meanwhile. */

@@ -1,11 +1,9 @@
 // Nodes of real containers on this machine.
 import { kubeletConnection } from "#apiserver/host/kubelet-connection.ts";
 import { systemClock } from "#base/clock.ts";
-import { type Component, supervise } from "#base/supervise.ts";
 import { partsOf } from "#network/ranges.ts";
-import type { ClusterAddonsOptions } from "../addons/cluster-addons.ts";
+import { leadingAddons } from "../addons/leading-addons.ts";
 import { Certificates } from "../certificates.ts";
-import type { Cluster } from "../cluster.ts";
 import { dnsAddressIn, dnsObjects } from "../dns-objects.ts";
 import { kubeletClient } from "../identities.ts";
 import { kubeletCertificate } from "../machine/kubelet-listener.ts";
@@ -49,31 +47,9 @@ export function containerNodes({ place, settings, network, clientCa }: NodesOpti
     objects: dnsObjects(services, hostAddress),
     connection: kubeletConnection(doesJoin(settings) ? kubeletTrust(certificates, clientCa) : {}, addressTypes),
     inside: { address: hostAddress, isThere: connected },
-    beside: (cluster, { log, ca }) => [
+    beside: (cluster, { log, ca, candidate }) => [
       ...(doesJoin(settings) ? [joinServiceOf(cluster, { place, settings, ca, network, log })] : []),
-      addonsOf(cluster, {
-        log,
-        imageCache: place.imageCache,
-        hostAddress,
-        nodes: settings.nodes,
-        nodesFolder: place.nodes,
-        hasEgress: !settings["no-egress"],
-        initial: settings.addons.filter((name) => name !== "none"),
-      }),
+      leadingAddons(cluster, { place, settings, candidate, log }),
     ],
   };
 }
-
-/** Nodes that do not become ready are no reason to leave the names of a cluster that is started again to pods that are gone. */
-const latestMs = 10_000;
-
-/** Loaded late: whoever waits for the cluster to be ready does not wait for what add-ons need. */
-const addonsOf = (cluster: Cluster, options: Omit<ClusterAddonsOptions, "cluster">): Component => ({
-  name: "add-ons",
-  async run(signal) {
-    await cluster.serving(signal);
-    await Promise.race([cluster.ready(signal), systemClock.sleep(latestMs, signal)]);
-    const { clusterAddons } = await import("../addons/cluster-addons.ts");
-    await supervise(clusterAddons({ ...options, cluster }), signal);
-  },
-});

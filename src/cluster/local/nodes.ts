@@ -26,6 +26,8 @@ export interface ClusterSurroundings {
   /** The authority of the cluster, in PEM. */
   readonly ca: string;
   readonly log: Log;
+  /** The name of this process among those that share the store; undefined if it is alone. */
+  readonly candidate: string | undefined;
 }
 
 export interface NodesOptions {

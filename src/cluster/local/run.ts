@@ -91,6 +91,7 @@ async function runControlPlane(
   const remote = remoteConnections(() => certificates.current.frontProxy.client);
   const storeLog = log.with({ component: "store" });
   const { store, healthChecks } = await openStoreOf(place, settings, storeLog, etcd && (async () => etcd.open()));
+  const candidate = storeOf(settings) === "etcd" ? candidateIn(place.folder, systemRandom) : undefined;
   try {
     const front = localFront({ settings, certificates, log, inside: nodes.inside }, (port) => {
       writeSettings(place, { ...settings, port });
@@ -108,7 +109,7 @@ async function runControlPlane(
         ...(doesJoin(settings) && { machines: machineSettings(settings) }),
         objects: nodes.objects,
         ...askedOf(settings),
-        ...(storeOf(settings) === "etcd" && { candidate: candidateIn(place.folder, systemRandom) }),
+        ...(candidate !== undefined && { candidate }),
       },
       {
         clock: systemClock,
@@ -125,7 +126,7 @@ async function runControlPlane(
     );
     const switches = nodeSwitches(place, options.names, cluster.nodes);
     const report = reportOf(cluster, () => front.url, { log, onStep });
-    const beside = nodes.beside(cluster, { ca: authority.cert, log });
+    const beside = nodes.beside(cluster, { ca: authority.cert, log, candidate });
     const following = etcd ? [etcd.follower()] : [];
     await supervise([cluster, certificates, switches, report, ...beside, ...following], signal);
   } finally {
