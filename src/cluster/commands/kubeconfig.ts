@@ -11,7 +11,7 @@ import { signers } from "#controllers/certificates/signer-names.ts";
 import { withConnection } from "../join/start-machine.ts";
 import { kubeconfig as kubeconfigText } from "../kubeconfig.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
-import { readSettings } from "../local/settings.ts";
+import { readSettings, storeOf } from "../local/settings.ts";
 import { requestCertificate } from "../node/request-certificate.ts";
 
 const flags = {
@@ -46,7 +46,8 @@ export const kubeconfig: Command = {
     place.mustExist();
     if (!existsSync(place.adminKubeconfig))
       throw new Error(`cluster ${JSON.stringify(place.name)} has never been started; run "knarr up"`);
-    if (readSettings(place)?.ha) {
+    const settings = readSettings(place);
+    if (settings && storeOf(settings) === "etcd") {
       const { nameWorkingServer } = await import("../join/working-server.ts"); // with gRPC
       await nameWorkingServer(place);
     }

@@ -6,7 +6,7 @@ import { leaveCluster } from "../join/leave.ts";
 import { joinedMachine } from "../join/machine-folder.ts";
 import { isUnfinished, removeUnfinished } from "../join/unfinished.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
-import { readSettings } from "../local/settings.ts";
+import { readSettings, storeOf } from "../local/settings.ts";
 
 const flags = {
   ...placeFlags,
@@ -23,7 +23,7 @@ export const leaveCommand: Command = {
     "Ends all that runs on this machine for the cluster that it has joined, tells the cluster, and removes all that is left of it here.",
     'To have pods move in good order before, run "knarr node drain NODE" where the cluster is.',
     "A machine with a control plane, also the one that the cluster was made on, leaves the cluster's etcd as well; it is refused if",
-    "too few members would be left that answer.",
+    "too few members would be left that answer. An etcd that was given with --etcd-servers is left alone.",
     "",
     flagsHelp(flags),
   ].join("\n"),
@@ -38,7 +38,7 @@ export const leaveCommand: Command = {
     }
     const machine = joinedMachine(place);
     const settings = machine ? undefined : readSettings(place);
-    if (settings?.ha) {
+    if (settings && storeOf(settings) === "etcd") {
       const { leaveHome } = await import("../join/leave-home.ts");
       const untold = await leaveHome(place, settings, asked);
       if (untold !== undefined) printError(`Not all could be told: ${untold}.`);

@@ -1,7 +1,6 @@
 // Takes the machine that a cluster was made on out of it. The other control planes go on.
 import { ConfigMap } from "#api/core/v1/config-map.ts";
 import { Node } from "#api/core/v1/node.ts";
-import { EndpointSlice } from "#api/discovery/v1/endpoint-slice.ts";
 import { explain, isNotFound } from "#base/errors.ts";
 import type { ClusterFolder } from "../local/cluster-folder.ts";
 import { endProcess } from "../local/end.ts";
@@ -10,7 +9,8 @@ import { nodeNames, type Settings } from "../local/settings.ts";
 import { describedCluster } from "./discovery.ts";
 import { infoKubeconfig } from "./join-objects.ts";
 import { leaveEtcd } from "./leave-etcd.ts";
-import { nameServer, serversIn } from "./machine-servers.ts";
+import { nameServer } from "./machine-servers.ts";
+import { liveServers, mustBeSeveral } from "./other-servers.ts";
 import { withConnection } from "./start-machine.ts";
 
 const patienceMs = 20_000;
@@ -31,20 +31,14 @@ export async function leaveHome(
       return undefined;
     }
   };
-  const others = (await attempt(() => otherServers(place))) ?? [];
+  const servers = (await attempt(() => liveServers(place))) ?? [];
+  if (!force && !settings.ha) mustBeSeveral(servers);
   if (force) await attempt(() => leaveEtcd(place, { force }, signal));
   else await leaveEtcd(place, { force }, signal);
   await endProcess(place, signal);
-  await attempt(() => tell(place, settings, others));
+  await attempt(() => tell(place, settings, servers));
   await removeCluster(place);
   return problems.length === 0 ? undefined : problems.join("; ");
-}
-
-async function otherServers(place: ClusterFolder): Promise<readonly string[]> {
-  return withConnection(place.adminKubeconfig, AbortSignal.timeout(patienceMs), async ({ client }) => {
-    const slice = await client.find(EndpointSlice, { namespace: "default", name: "kubernetes" });
-    return serversIn(slice);
-  });
 }
 
 /** The nodes of this machine are no more, and machines that join are to ask another. */

@@ -45,8 +45,12 @@ export async function leaveCluster(
 
 /** Why etcd could not be told, if that does not matter. */
 async function leaveControlPlane(place: ClusterFolder, force: boolean): Promise<string | undefined> {
-  const { leaveEtcd } = await import("./leave-etcd.ts");
+  const [{ leaveEtcd }, { liveServers, mustBeSeveral }] = await Promise.all([
+    import("./leave-etcd.ts"),
+    import("./other-servers.ts"),
+  ]);
   try {
+    if (!force && !readSettings(place)?.ha) mustBeSeveral(await liveServers(place));
     await leaveEtcd(place, { force }, new AbortController().signal);
     return undefined;
   } catch (error) {
