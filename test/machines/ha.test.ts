@@ -70,6 +70,10 @@ test("three control planes: the leader's process is killed, the others write and
     "the kubeconfig of the machine that is down names another server now",
   );
 
+  const status = await one.does("status", tour.name);
+  assert.match(status, /^etcd-0 +healthy$/m);
+  assert.match(status, new RegExp(`^etcd +2 of 3 members answer\\netcd ${victim.name} +does not answer: .+$`, "m"));
+
   const refused = await one.knarr("leave", tour.name);
   assert.match(refused.said, new RegExp(`etcd would have 2 members, of which ${victim.name} does not answer`));
   assert.equal(refused.code, 1);

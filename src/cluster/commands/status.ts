@@ -3,6 +3,7 @@ import { aligned } from "#cli/aligned.ts";
 import type { Command } from "#cli/command.ts";
 import { flagsHelp, parseFlags } from "#cli/flags.ts";
 import { print } from "#cli/print.ts";
+import type { EtcdState } from "../etcd/etcd-state.ts";
 import { joinedMachine } from "../join/machine-folder.ts";
 import { ClusterFolder, placeFlags } from "../local/cluster-folder.ts";
 import { type ClusterState, stateOf } from "../local/state.ts";
@@ -22,7 +23,7 @@ export const status: Command = {
       throw new UsageError(`--output is text or json, not ${JSON.stringify(asked.output)}`);
     const place = new ClusterFolder(asked);
     const machine = joinedMachine(place);
-    if (machine) {
+    if (machine && !machine.isControlPlane) {
       const { node, server } = machine;
       const state = place.process ? "running" : "stopped";
       return print(
@@ -35,17 +36,22 @@ export const status: Command = {
       );
     }
     const state = await stateOf(place);
-    print(asked.output === "json" ? JSON.stringify(state, undefined, 2) : lines(state));
+    const joined = machine && { node: machine.node };
+    print(
+      asked.output === "json" ? JSON.stringify({ ...joined, ...state }, undefined, 2) : lines(state, machine?.node),
+    );
   },
 };
 
-function lines(state: ClusterState): string {
+/** `ownNode` is the node that this machine is, if it has joined. */
+function lines(state: ClusterState, ownNode: string | undefined): string {
   const { nodes, pods, components, store } = state;
   const rows: readonly (readonly [string, string | undefined])[] = [
     [
       "cluster",
       `${state.name} (${state.state}${state.uptimeSeconds === undefined ? "" : `, up ${span(state.uptimeSeconds)}`})`,
     ],
+    ["node", ownNode],
     ["problem", state.problem],
     ["endpoint", state.endpoint],
     ["context", `${state.context}${state.kubeconfig === undefined ? "" : ` in ${state.kubeconfig}`}`],
@@ -65,6 +71,7 @@ function lines(state: ClusterState): string {
           "none"),
     ],
     ...(components ?? []).map(({ name, healthy, message }) => [name, healthy ? "healthy" : message] as const),
+    ...(state.etcd ? etcdLines(state.etcd) : []),
     ["control plane", state.manifests && `static pods of ${state.manifests}`],
     ["store", store.bytes === undefined ? store.engine : `${store.engine}, ${mebibytes(store.bytes)}`],
     ["encryption", store.encryption ?? (store.engine === "memory" ? undefined : "none")],
@@ -74,6 +81,16 @@ function lines(state: ClusterState): string {
   ];
   const shown = rows.filter((row): row is readonly [string, string] => Boolean(row[1]));
   return aligned(shown).join("\n");
+}
+
+function etcdLines({ members, alarm, problem }: EtcdState): readonly (readonly [string, string])[] {
+  if (problem !== undefined) return [["etcd", `no member could be asked: ${problem}`]];
+  const down = members.flatMap(({ name, problem: why }) => (why === undefined ? [] : [[name, why] as const]));
+  const alarmWords = alarm === undefined ? "" : `; ${alarm}`;
+  return [
+    ["etcd", `${members.length - down.length} of ${members.length} members answer${alarmWords}`],
+    ...down.map(([name, why]) => [`etcd ${name}`, `does not answer: ${why}`] as const),
+  ];
 }
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;

@@ -10,6 +10,7 @@ import type { Client } from "#client/client.ts";
 import { connectClient } from "#client/host/connect.ts";
 import { parseKubeconfig } from "#client/kubeconfig.ts";
 import { isReady } from "#rules/conditions.ts";
+import type { EtcdState } from "../etcd/etcd-state.ts";
 import { kubernetesVersion } from "../version.ts";
 import type { ClusterFolder } from "./cluster-folder.ts";
 import { isInPods } from "./control-plane-settings.ts";
@@ -32,6 +33,8 @@ export interface ClusterState {
   readonly nodes?: readonly NodeSummary[];
   readonly pods?: Readonly<Record<string, number>>;
   readonly components?: readonly { readonly name: string; readonly healthy: boolean; readonly message: string }[];
+  /** Of an etcd that was started for the cluster. */
+  readonly etcd?: EtcdState | undefined;
   /** Why the API could not be asked. */
   readonly problem?: string;
 }
@@ -70,11 +73,17 @@ export async function stateOf(place: ClusterFolder): Promise<ClusterState> {
     uptimeSeconds: Math.max(0, Math.round((systemClock.now() - holder.since) / 1000)),
     memoryBytes: memoryOf(holder.pid),
   };
+  const etcd = settings?.ha ? askEtcd(place) : undefined;
   try {
-    return { ...running, state: "running", ...(await askApi(place)) };
+    return { ...running, state: "running", ...(await askApi(place)), ...(etcd && { etcd: await etcd }) };
   } catch (error) {
-    return { ...running, state: "failing", problem: explain(error) };
+    return { ...running, state: "failing", problem: explain(error), ...(etcd && { etcd: await etcd }) };
   }
+}
+
+async function askEtcd(place: ClusterFolder): Promise<EtcdState | undefined> {
+  const { etcdStateOf } = await import("../etcd/etcd-state.ts"); // with gRPC
+  return etcdStateOf(place, AbortSignal.timeout(2 * patienceMs)); // one member after another is asked
 }
 
 async function askApi(place: ClusterFolder) {

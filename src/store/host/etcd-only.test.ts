@@ -19,6 +19,7 @@ import {
   startEtcd,
 } from "../testing/etcd.ts";
 import { follow } from "../testing.ts";
+import { EtcdMembers } from "./etcd/members.ts";
 import { rpcs } from "./etcd/messages.ts";
 import { EtcdConnection, type EtcdTlsOptions } from "./etcd/transport.ts";
 import { EtcdStore, type EtcdStoreOptions } from "./etcd.ts";
@@ -161,6 +162,8 @@ describe("etcd: limits", { skip: noEtcd }, () => {
   test("a full etcd refuses puts, but takes deletes and compaction, and says so", async (t) => {
     const { endpoints } = await cluster(t, { flags: ["--quota-backend-bytes=2000000"] });
     const engine = open(t, { endpoints });
+    const members = new EtcdMembers({ endpoints, tls: {}, clock: systemClock });
+    assert.equal(await members.alarm(never), undefined);
     const entries: Entry[] = [];
     // The write that fills it up is carried out, and yet answered as refused.
     await assert.rejects(
@@ -175,6 +178,7 @@ describe("etcd: limits", { skip: noEtcd }, () => {
     await assert.rejects(engine.put("/small", bytes("1"), 0), OutOfSpace);
     await assert.rejects(engine.put("/small", bytes("1"), 0, { ttlSeconds: 60 }), OutOfSpace);
     assert.match((await engine.status()).alarm ?? "", /no space left.*disarm/);
+    assert.match((await members.alarm(never)) ?? "", /no space left.*disarm/);
 
     const { key, modified } = entries[0]!;
     const gone = await engine.delete(key, modified);

@@ -21,6 +21,7 @@ import {
 import { encodeKey } from "../key.ts";
 import type { RetentionOptions } from "../retention.ts";
 import { WatchHub } from "../watch-hub.ts";
+import { alarmOf } from "./etcd/alarm.ts";
 import { Compactor, compact, OldestRevision } from "./etcd/compaction.ts";
 import { isCompacted, isFutureRevision, isLeaseNotFound, isNoSpace } from "./etcd/errors.ts";
 import { toEntry } from "./etcd/follow.ts";
@@ -321,12 +322,4 @@ export class EtcdStore implements StoreEngine {
 function conflict(key: string, expected: Revision, responses: TxnResponse["responses"]): Conflict {
   const present = responses[0]?.range?.kvs[0];
   return new Conflict(key, expected, present && toEntry(present));
-}
-
-function alarmOf(errors: readonly string[]): string | undefined {
-  const alarms = errors.join("; ");
-  if (/NOSPACE/.test(alarms))
-    return "etcd has no space left: after compaction, defragment its members and disarm the alarm NOSPACE";
-  if (/CORRUPT/.test(alarms)) return `etcd holds its data to be corrupt: ${alarms}`;
-  return alarms === "" ? undefined : alarms;
 }

@@ -1,6 +1,7 @@
 // The members of an etcd cluster, as whoever looks after it sees and changes them.
 import type { Clock } from "#base/clock.ts";
 import { explain } from "#base/errors.ts";
+import { alarmOf } from "./alarm.ts";
 import type { EtcdRpc, Member } from "./messages.ts";
 import { rpcs } from "./messages.ts";
 import { EtcdConnection, type EtcdTlsOptions, RpcError } from "./transport.ts";
@@ -40,6 +41,11 @@ export class EtcdMembers {
   async states(signal: AbortSignal): Promise<readonly EtcdMemberState[]> {
     const members = await this.list(signal);
     return Promise.all(members.map(async (member) => ({ ...member, problem: await this.#problemOf(member, signal) })));
+  }
+
+  /** Why etcd takes no writes, though its members answer; undefined if it takes them. */
+  async alarm(signal: AbortSignal): Promise<string | undefined> {
+    return alarmOf((await this.#call(rpcs.status, {}, "ask for alarms", signal)).errors);
   }
 
   /** Adds a member that copies all data before it counts for the quorum. */
