@@ -1,5 +1,7 @@
 // Server-side apply: see schema/apply for what becomes of the fields.
+
 import { inTurns, turn } from "#base/breathe.ts";
+import { ApiError } from "#base/errors.ts";
 import { type ApplyWrite, applyObject, applySteps } from "#schema/apply/apply.ts";
 import { decodeValue } from "#schema/decode.ts";
 import { applyDefaults } from "#schema/defaults.ts";
@@ -66,12 +68,39 @@ export async function serverSideApply(request: ApiRequest, served: ServedResourc
     if (next.metadata.resourceVersion === live?.metadata.resourceVersion) delete next.metadata.resourceVersion;
     return next;
   };
-  if (!subresource && !(await registry.objects.current(key, request))) {
-    const object = await apply(undefined, isLargeBody(request));
-    delete object.metadata.resourceVersion;
-    return answer(201, served, await registry.create(request, object, options));
+  return written(request, served, { key, options, apply });
+}
+
+interface Application {
+  readonly key: string;
+  readonly options: ReturnType<typeof parseWriteOptions>;
+  /** What becomes of the object as it is. */
+  readonly apply: (live: ApiObject | undefined, isLarge: boolean) => Promise<DraftObject>;
+}
+
+const mostTries = 5;
+
+/** Creates the object or changes it. */
+async function written(
+  request: ApiRequest,
+  served: ServedResource,
+  { key, options, apply }: Application,
+): Promise<ApiResponse> {
+  const { registry } = served;
+  const { subresource } = request;
+  for (let tries = 1; ; tries++) {
+    const isThere = subresource !== undefined || (await registry.objects.current(key, request)) !== undefined;
+    try {
+      if (isThere) return answer(200, served, await registry.update(request, key, apply, options));
+      const object = await apply(undefined, isLargeBody(request));
+      delete object.metadata.resourceVersion;
+      return answer(201, served, await registry.create(request, object, options));
+    } catch (error) {
+      // Somebody has deleted or made the object meanwhile, which is none of the client's business.
+      const race = isThere ? "NotFound" : "AlreadyExists";
+      if (subresource || tries === mostTries || !(error instanceof ApiError && error.reason === race)) throw error;
+    }
   }
-  return answer(200, served, await registry.update(request, key, apply, options));
 }
 
 /** Nothing at all reads as an empty object, which is then refused for not saying what it is. */
