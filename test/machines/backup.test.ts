@@ -13,7 +13,8 @@ interface Shown {
 }
 
 /** These change by themselves, or say where the cluster is at present. */
-const alive = /^(events|leases|nodes|csinodes|endpoints|endpointslices|componentstatuses|ipaddresses)\b/;
+const alive =
+  /^(events|leases|nodes|csinodes|endpoints|endpointslices|componentstatuses|ipaddresses|pods\.metrics\.k8s\.io)\b/;
 const places = new Set(["kube-public/cluster-info", "kube-system/knarr-machines"]);
 
 async function kubectl(machine: TestMachine, ...args: readonly string[]): Promise<string> {
