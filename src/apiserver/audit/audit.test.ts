@@ -496,3 +496,46 @@ for (const isStrict of [false, true])
       ["RequestReceived", "ResponseComplete"],
     );
   });
+
+test("events that an answer waits for are one write, and those that nobody waits for are written soon", async () => {
+  const clock = new ManualClock();
+  const writes: number[] = [];
+  const backend: AuditBackend = {
+    name: "counted",
+    isOrdered: true,
+    async write(records) {
+      writes.push(records.length);
+    },
+    close: async () => undefined,
+  };
+  const metrics = new AuditMetrics(new MetricRegistry(), silentLog);
+  const sink = new BlockingSink(backend, metrics, { isStrict: false, clock });
+  const kept = [sink.take(new AuditRecord(sample)), sink.take(new AuditRecord(sample))];
+  await turn();
+  assert.deepEqual(writes, [], "nobody waits yet");
+  sink.hurry();
+  assert.deepEqual(await Promise.all(kept), [true, true]);
+  assert.deepEqual(writes, [2]);
+  const lonely = sink.take(new AuditRecord(sample));
+  await clock.advance(10);
+  assert.equal(await lonely, true);
+  assert.deepEqual(writes, [2, 1]);
+  await sink.close();
+});
+
+test("after a slow write the log goes on, off the event loop, and in order", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "knarr-audit-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "audit.log");
+  let elapsed = 0;
+  const slow = Object.assign(Object.create(systemClock), { elapsed: () => (elapsed += 10) });
+  const options = { format: "json", maxBytes: 0, maxBackups: 0, maxAgeMs: 0, compress: false } as const;
+  const log = await auditLogFile({ ...options, path, clock: slow, log: silentLog });
+  for (const auditId of ["1", "2", "3"]) await log.write([new AuditRecord({ ...sample, auditId })]);
+  await log.close();
+  const ids = readFileSync(path, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line).auditID);
+  assert.deepEqual(ids, ["1", "2", "3"]);
+});

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "#base/clock.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog } from "#base/log.ts";
-import { MetricRegistry, metricsMediaType } from "#base/metrics.ts";
+import { MetricRegistry } from "#base/metrics.ts";
 import { systemRandom } from "#base/random.ts";
 import { supervise } from "#base/supervise.ts";
 import { connectClient } from "#client/host/connect.ts";
@@ -12,9 +12,8 @@ import { LogCollector } from "#logging/host/collector.ts";
 import { podLabels } from "#logging/pod-labels.ts";
 import { kubernetesVersion } from "../version.ts";
 import { type CollectorOutputSettings, CollectorOutputs } from "./collector-outputs.ts";
-import { anyAddress, endingSignal, page } from "./log-pages.ts";
+import { endingSignal, healthPages } from "./log-pages.ts";
 import { LiveLogSettings } from "./log-settings.ts";
-import { servePaths } from "./serve-paths.ts";
 
 export interface LogCollectorSettings extends CollectorOutputSettings {
   readonly node: string;
@@ -53,14 +52,8 @@ export async function runLogCollector(settings: LogCollectorSettings): Promise<v
     log,
     metrics,
   });
-  const pages = servePaths(
-    "pages",
-    { host: anyAddress(), port: settings.port },
-    {
-      "/healthz": () => page(200, "ok"),
-      "/readyz": () => (collector.isHealthy ? page(200, "ok") : page(503, "the logs of the node cannot be read")),
-      "/metrics": async () => page(200, await metrics.text(), metricsMediaType),
-    },
+  const pages = healthPages(settings.port, metrics, () =>
+    collector.isHealthy ? undefined : "the logs of the node cannot be read",
   );
   try {
     await supervise([informers, live, collector, pages], signal);

@@ -3,15 +3,14 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "#base/clock.ts";
 import { writeToStderr } from "#base/host/stderr.ts";
 import { createLog } from "#base/log.ts";
-import { MetricRegistry, metricsMediaType } from "#base/metrics.ts";
+import { MetricRegistry } from "#base/metrics.ts";
 import { type Component, supervise } from "#base/supervise.ts";
 import { connectClient } from "#client/host/connect.ts";
 import { LogStore } from "#logging/host/log-store.ts";
 import { kubernetesVersion } from "../version.ts";
-import { anyAddress, endingSignal, page } from "./log-pages.ts";
+import { endingSignal, healthPages } from "./log-pages.ts";
 import { LiveLogSettings } from "./log-settings.ts";
 import { LogStoreServer, type StoreServerSettings } from "./log-store-server.ts";
-import { servePaths } from "./serve-paths.ts";
 
 export interface LogStoreSettings extends StoreServerSettings {
   readonly config: string;
@@ -39,15 +38,7 @@ export async function runLogStore(settings: LogStoreSettings): Promise<void> {
   log.info("lines were found on disk", { lines: store.lines, segments: store.segments, bytes: store.bytes });
   const metrics = storeMetrics(store);
   const server = new LogStoreServer({ settings, client: connection.client, store, metrics, clock, log });
-  const pages = servePaths(
-    "pages",
-    { host: anyAddress(), port: settings.healthPort },
-    {
-      "/healthz": () => page(200, "ok"),
-      "/readyz": () => (server.isServing ? page(200, "ok") : page(503, "not serving yet")),
-      "/metrics": async () => page(200, await metrics.text(), metricsMediaType),
-    },
-  );
+  const pages = healthPages(settings.healthPort, metrics, () => (server.isServing ? undefined : "not serving yet"));
   try {
     await supervise([live, server, pages, pruning(store, clock)], signal);
   } finally {

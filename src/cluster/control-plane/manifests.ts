@@ -152,6 +152,15 @@ function etcdState({ servers, files, member }: EtcdState) {
   };
 }
 
+/** Flags that the controller manager and the scheduler have in common. */
+const partFlags = (kubeconfig: string): readonly string[] => [
+  `--authentication-kubeconfig=${kubeconfig}`,
+  `--authorization-kubeconfig=${kubeconfig}`,
+  "--bind-address=127.0.0.1",
+  `--kubeconfig=${kubeconfig}`,
+  "--leader-elect=true",
+];
+
 function controllerManagerOf({ image, serviceRange, paths }: ControlPlaneManifestOptions): Part {
   const name = "kube-controller-manager";
   const kubeconfig = kubeconfigOf("controller-manager");
@@ -160,16 +169,12 @@ function controllerManagerOf({ image, serviceRange, paths }: ControlPlaneManifes
     image,
     command: [
       name,
-      `--authentication-kubeconfig=${kubeconfig}`,
-      `--authorization-kubeconfig=${kubeconfig}`,
-      "--bind-address=127.0.0.1",
+      ...partFlags(kubeconfig),
       `--client-ca-file=${pki("ca.crt")}`,
       `--cluster-signing-cert-file=${pki("ca.crt")}`,
       `--cluster-signing-key-file=${pki("ca.key")}`,
       // Addresses of load balancers are given by who knows the machine: the process of the cluster.
       "--controllers=*,bootstrapsigner,tokencleaner,-service-lb-controller",
-      `--kubeconfig=${kubeconfig}`,
-      "--leader-elect=true",
       `--requestheader-client-ca-file=${frontProxy("ca.crt")}`,
       `--root-ca-file=${pki("ca.crt")}`,
       `--service-account-private-key-file=${pki("sa.key")}`,
@@ -188,14 +193,7 @@ function schedulerOf({ image, paths }: ControlPlaneManifestOptions): Part {
   return {
     name,
     image,
-    command: [
-      name,
-      `--authentication-kubeconfig=${kubeconfig}`,
-      `--authorization-kubeconfig=${kubeconfig}`,
-      "--bind-address=127.0.0.1",
-      `--kubeconfig=${kubeconfig}`,
-      "--leader-elect=true",
-    ],
+    command: [name, ...partFlags(kubeconfig)],
     requests: { cpu: "100m" },
     mounts: [kubeconfigMount(paths.kubeconfigs, "scheduler")],
     probes: partProbes(10_259),

@@ -6,10 +6,10 @@ export const controlPlaneModes = ["process", "pods"] as const;
 /** Whether the API server, the controller manager and the scheduler are static pods of the first node. */
 export const isInPods = (settings: Pick<Settings, "control-plane">): boolean => settings["control-plane"] === "pods";
 
-type Asked = Pick<Settings, "control-plane" | "runtime" | "store" | "etcd-servers">;
+type ControlPlaneSettings = Pick<Settings, "control-plane" | "runtime" | "store" | "etcd-servers">;
 
 /** Why the control plane cannot run as these say; undefined if it can. */
-export function controlPlaneProblem(settings: Asked, isOpen: boolean): string | undefined {
+export function controlPlaneProblem(settings: ControlPlaneSettings, isOpen: boolean): string | undefined {
   const mode = settings["control-plane"];
   if (!controlPlaneModes.some((one) => one === mode))
     return `${controlPlaneModes.join(" or ")}, not ${JSON.stringify(mode)}`;

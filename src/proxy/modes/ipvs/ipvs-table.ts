@@ -4,12 +4,8 @@
 import type { Frontend } from "../../frontends.ts";
 import { type PartsSettings, type ServiceParts, serviceParts, type VirtualServer } from "./service-parts.ts";
 
-/** All that the mode has on a node. */
-export interface IpvsState {
-  readonly addresses: ReadonlySet<string>;
-  readonly entries: ReadonlySet<string>;
-  readonly servers: ReadonlyMap<string, VirtualServer>;
-}
+/** All that the mode has on a node: what its services need together. */
+export type IpvsState = ServiceParts;
 
 /** Commands in the order in which they are to be done; empty texts need not be. */
 export interface IpvsSteps {
