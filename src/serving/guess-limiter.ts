@@ -75,7 +75,7 @@ class AddressGuesses {
 export class GuessLimiter {
   readonly #options: GuessLimiterOptions;
   readonly #addresses = new Map<string, AddressGuesses>();
-  /** By their hashes: who reads the memory of this process shall not find credentials in it. */
+  /** By themselves: to hash each would take longer than to look it up, and those who verify them keep them as well. */
   readonly #good = new Lru<true>(rememberedCredentials);
 
   constructor(options: GuessLimiterOptions) {
@@ -84,8 +84,7 @@ export class GuessLimiter {
 
   /** Finds out whose credential it is; `verify` throws ApiError 401 for a wrong one. Throws ApiError 429 where too many were wrong. */
   async check<T>(address: string, credential: string, verify: () => Promise<T>): Promise<T> {
-    const hash = hex(sha256(credential));
-    if (this.#good.get(hash)) return verify();
+    if (this.#good.get(credential)) return verify();
     const source = sourceOf(address);
     const guesses = this.#guessesOf(source);
     while (guesses.left < guesses.pending + 1) {
@@ -95,10 +94,10 @@ export class GuessLimiter {
     guesses.pending++;
     try {
       const result = await verify();
-      this.#good.set(hash, true);
+      this.#good.set(credential, true);
       return result;
     } catch (error) {
-      if (isReason(error, "Unauthorized")) this.#refused(guesses, hash);
+      if (isReason(error, "Unauthorized")) this.#refused(guesses, credential);
       throw error;
     } finally {
       guesses.decide();
@@ -114,8 +113,9 @@ export class GuessLimiter {
     return guesses;
   }
 
-  #refused(guesses: AddressGuesses, hash: string): void {
+  #refused(guesses: AddressGuesses, credential: string): void {
     (this.#options.metrics ?? noMetrics).count(refusedMetric, { checked: "true" });
+    const hash = hex(sha256(credential)); // strangers choose how long it is
     if (guesses.mistakes.get(hash)) return;
     guesses.mistakes.set(hash, true);
     guesses.spend();
